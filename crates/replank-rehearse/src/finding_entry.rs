@@ -239,10 +239,31 @@ impl FindingEntry {
 /// Where to look if nothing better is known.
 fn inspect<R>(finding: &Finding<R>) -> String {
     let (kind, key) = (finding.object.kind.to_lowercase(), &finding.object.key);
-    match key.namespace.as_str() {
+    outside_kubernetes(&finding.object).unwrap_or_else(|| match key.namespace.as_str() {
         "" => format!("kubectl get {kind} {} -o yaml", key.name),
         namespace => format!("kubectl -n {namespace} get {kind} {} -o yaml", key.name),
-    }
+    })
+}
+
+/// Where to look at what kubectl has no kind for.
+fn outside_kubernetes(object: &ObjectName) -> Option<String> {
+    let name = &object.key.name;
+    Some(match &*object.kind {
+        // The name of the cluster is not known here, so this is nothing to paste.
+        "NodeGroup" => format!(
+            "look at node group {name}: aws eks describe-nodegroup --cluster-name CLUSTER --nodegroup-name {name}, or if EKS does not manage it, aws autoscaling describe-auto-scaling-groups"
+        ),
+        "AutoScalingGroup" => {
+            format!("aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names {name}")
+        }
+        "Label" => format!("kubectl get nodes -L {name}"),
+        "Taint" => "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints".to_owned(),
+        "Queue" => format!("aws sqs get-queue-url --queue-name {name}"),
+        "Cluster" | "Snapshot" => format!("look at {object}"),
+        // A subject of the run, such as an instance: kinds of Kubernetes begin with a capital letter.
+        own if own.starts_with(char::is_lowercase) => format!("look at {object}"),
+        _ => return None,
+    })
 }
 
 impl CommitEntry {
@@ -268,5 +289,30 @@ impl ChangeEntry {
             RequestEntry { method, path: write.path, content_type, body: write.body }
         });
         Self { command: edit.to_string(), requests: requests.collect(), plan: edit.of_plan() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kubectl_is_asked_for_kinds_that_it_has() {
+        let told = |object: &str| FindingEntry::of_rehearsal("stops-the-roll", object, "why").remedy;
+        assert_eq!(told("Pod shop/cart"), "kubectl -n shop get pod cart -o yaml");
+        assert_eq!(told("NodePool web"), "kubectl get nodepool web -o yaml");
+        let group = told("NodeGroup web");
+        assert!(
+            group.contains("aws eks describe-nodegroup --cluster-name CLUSTER --nodegroup-name web"),
+            "{group}"
+        );
+        let asg = "aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names web";
+        assert_eq!(told("AutoScalingGroup web"), asg);
+        assert_eq!(told("Label role"), "kubectl get nodes -L role");
+        assert_eq!(told("instance i-1"), "look at instance i-1");
+        for object in ["NodeGroup web", "AutoScalingGroup web", "Queue q", "Cluster c", "Taint t"] {
+            let kind = object.split(' ').next().unwrap_or_default().to_lowercase();
+            assert!(!told(object).contains(&format!("get {kind} ")), "{}", told(object));
+        }
     }
 }

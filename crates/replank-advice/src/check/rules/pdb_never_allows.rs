@@ -57,7 +57,8 @@ fn reason(budget: &PodDisruptionBudget, expected: i32, here: usize) -> String {
     let desired = budget.status.desired_healthy;
     if budget.status.expected_pods == 0 {
         return format!(
-            "its pods have no controller with a replica count, so no eviction is ever allowed; {here} of them must move"
+            "its pods have no controller with a replica count, so no eviction is ever allowed; {} must move",
+            super::super::finding::pods(here)
         );
     }
     let of = super::super::finding::pods(usize::try_from(expected).unwrap_or(0));
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!(
             with(&json!({"maxUnavailable": 1}), (1, 0, 0)),
             [
-                "blocking pdb-never-allows PodDisruptionBudget shop/web: its pods have no controller with a replica count, so no eviction is ever allowed; 1 of them must move"
+                "blocking pdb-never-allows PodDisruptionBudget shop/web: its pods have no controller with a replica count, so no eviction is ever allowed; 1 pod must move"
             ]
         );
         assert_eq!(with(&json!({"minAvailable": 0}), (1, 0, 1)), [""; 0]);

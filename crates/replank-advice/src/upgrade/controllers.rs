@@ -27,9 +27,18 @@ pub enum Made {
     /// Of a version and later, the newest Kubernetes that it was made for: `(version, newest Kubernetes)`, the last row first. Versions
     /// beyond the first are not known.
     Newest(&'static [(Number, u64)]),
+    /// From a version on, it goes with this Kubernetes and all later ones: `(version, oldest Kubernetes)`, the last row first. Nothing is known of versions
+    /// beyond the last that the table was published with.
+    Oldest(&'static [(Number, u64)], Number),
+    /// It goes with all versions that Kubernetes or EKS supports when it is released: `(first version after the release of a Kubernetes, that Kubernetes)`, the
+    /// last row first, and the last version that is known.
+    Supported(&'static [(Number, u64)], Number),
     /// Nobody publishes a table that is built in.
     NotPublished,
 }
+
+/// Minor versions before the newest that are supported for certain: EKS supports each for 26 months, in which six or seven are released, and offers it two months late.
+const SUPPORTED: u64 = 4;
 
 /// How grave it is where it is not made for a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +91,9 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: "AWS Load Balancer Controller",
         images: &["/aws-load-balancer-controller", "/aws-alb-ingress-controller"],
-        made: Made::NotPublished,
-        // Its documentation "Supported Kubernetes versions": 2.2.0 to 2.3.1 for 1.16 to 1.21, 2.4.0 and later for 1.19 and later.
+        // kubernetes-sigs/aws-load-balancer-controller, docs/deploy/installation.md "Supported Kubernetes versions" (v3.5.0, 2026-08-03): 2.0.0 to 2.1.3 for 1.15 to
+        // 1.21, 2.2.0 to 2.3.1 for 1.16 to 1.21, 2.4.0 and later for 1.19 and later, 2.5.0 and later for 1.22 and later.
+        made: Made::Oldest(&[((2, 5), 22), ((2, 4), 19), ((2, 2), 16), ((2, 0), 15)], (3, 5)),
         breaks: Break::Stops((2, 4), 22),
         look: "https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/deploy/installation/",
     },
@@ -120,16 +130,33 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: "metrics-server",
         images: &["/metrics-server"],
-        // kubernetes-sigs/metrics-server, README.md "Compatibility matrix": 0.3 up to 1.20; later ones name no newest.
-        made: Made::NotPublished,
+        // kubernetes-sigs/metrics-server, README.md "Compatibility Matrix" (5ed5d3a2, 2026-08-04): 0.9.x for 1.34 and later, and so on; 0.3.x for 1.8 to 1.21.
+        made: Made::Oldest(&[((0, 9), 34), ((0, 8), 31), ((0, 7), 27), ((0, 6), 25), ((0, 3), 8)], (0, 9)),
         breaks: Break::Stops((0, 4), 22),
         look: "https://github.com/kubernetes-sigs/metrics-server#compatibility-matrix",
     },
-    of_no_table(
-        "Amazon EBS CSI driver",
-        &["/aws-ebs-csi-driver"],
-        "https://github.com/kubernetes-sigs/aws-ebs-csi-driver#compatibility",
-    ),
+    Known {
+        name: "Amazon EBS CSI driver",
+        images: &["/aws-ebs-csi-driver"],
+        // kubernetes-sigs/aws-ebs-csi-driver, README.md "Compatibility" of v1.29.0 (2024-03-20) to v1.64.0 (2026-08-17): "compatible with all Kubernetes versions
+        // supported by the Kubernetes project and/or Amazon EKS". Each row is the first minor version that was tagged after the release of a Kubernetes
+        // (eks-calendar.json).
+        made: Made::Supported(
+            &[
+                ((1, 60), 36),
+                ((1, 55), 35),
+                ((1, 49), 34),
+                ((1, 43), 33),
+                ((1, 39), 32),
+                ((1, 34), 31),
+                ((1, 30), 30),
+                ((1, 29), 29),
+            ],
+            (1, 64),
+        ),
+        breaks: Break::Untested,
+        look: "https://github.com/kubernetes-sigs/aws-ebs-csi-driver#compatibility",
+    },
     of_no_table(
         "Amazon EFS CSI driver",
         &["/aws-efs-csi-driver"],
@@ -184,11 +211,30 @@ pub const KNOWN: &[Known] = &[
         &["fluxcd/source-controller", "fluxcd/helm-controller"],
         "https://fluxcd.io/flux/installation/#prerequisites",
     ),
-    of_no_table(
-        "kube-state-metrics",
-        &["/kube-state-metrics"],
-        "https://github.com/kubernetes/kube-state-metrics#compatibility-matrix",
-    ),
+    Known {
+        name: "kube-state-metrics",
+        images: &["/kube-state-metrics"],
+        // kubernetes/kube-state-metrics, README.md "Compatibility matrix" of v2.7.0 to v2.20.0 (2026-08-17): the Kubernetes of its client-go, which decides what is
+        // supported; all else is best effort.
+        made: Made::Newest(&[
+            ((2, 20), 36),
+            ((2, 19), 35),
+            ((2, 18), 34),
+            ((2, 17), 33),
+            ((2, 15), 32),
+            ((2, 14), 31),
+            ((2, 13), 30),
+            ((2, 12), 29),
+            ((2, 11), 28),
+            ((2, 10), 27),
+            ((2, 8), 26),
+            ((2, 7), 25),
+            ((2, 5), 24),
+            ((2, 3), 23),
+        ]),
+        breaks: Break::Untested,
+        look: "https://github.com/kubernetes/kube-state-metrics#compatibility-matrix",
+    },
     of_no_table("KEDA", &["/keda"], "https://keda.sh/docs/latest/operate/cluster/#kubernetes-compatibility"),
     of_no_table(
         "Gatekeeper",
@@ -216,6 +262,11 @@ pub enum Goes {
     NotMadeFor {
         /// The version to take, where that is known.
         least: Option<Number>,
+    },
+    /// It asks for a later Kubernetes.
+    TooNew {
+        /// The oldest that it goes with.
+        oldest: Minor,
     },
     /// It requests an API version that is no longer served, and stops working.
     Stops {
@@ -256,6 +307,18 @@ impl Known {
                     Goes::NotMadeFor { least }
                 }
                 None => Goes::Unknown,
+            },
+            Made::Oldest(rows, last) => match rows.iter().find(|(from, _)| version >= *from) {
+                Some(_) if version > last => Goes::Unknown,
+                Some((_, oldest)) if with.0 >= *oldest => Goes::Yes,
+                Some((_, oldest)) => Goes::TooNew { oldest: Minor(*oldest) },
+                None => Goes::Unknown,
+            },
+            Made::Supported(rows, last) => match rows.iter().find(|(from, _)| version >= *from) {
+                Some((_, newest)) if version <= last && (*newest - SUPPORTED..=*newest).contains(&with.0) => {
+                    Goes::Yes
+                }
+                Some(_) | None => Goes::Unknown,
             },
             Made::NotPublished => Goes::Unknown,
         }
@@ -346,9 +409,13 @@ mod tests {
             ("Karpenter", (1, 5), 34, Goes::NotMadeFor { least: Some((1, 6)) }),
             ("Karpenter", (0, 37), 30, Goes::Yes),
             ("Karpenter", (1, 9), 36, Goes::Unknown),
-            ("AWS Load Balancer Controller", (2, 2), 21, Goes::Unknown),
+            ("AWS Load Balancer Controller", (2, 2), 21, Goes::Yes),
             ("AWS Load Balancer Controller", (2, 2), 22, Goes::Stops { least: (2, 4) }),
-            ("AWS Load Balancer Controller", (2, 4), 22, Goes::Unknown),
+            ("AWS Load Balancer Controller", (2, 4), 22, Goes::Yes),
+            ("AWS Load Balancer Controller", (2, 13), 36, Goes::Yes),
+            ("AWS Load Balancer Controller", (2, 5), 21, Goes::TooNew { oldest: Minor(22) }),
+            ("AWS Load Balancer Controller", (3, 6), 36, Goes::Unknown),
+            ("AWS Load Balancer Controller", (1, 1), 21, Goes::Unknown),
             ("Ingress-NGINX", (0, 49), 21, Goes::Yes),
             ("Ingress-NGINX", (0, 49), 22, Goes::Stops { least: (1, 0) }),
             ("Ingress-NGINX", (1, 5), 26, Goes::NotMadeFor { least: Some((1, 6)) }),
@@ -362,7 +429,26 @@ mod tests {
             ("cert-manager", (1, 21), 36, Goes::Unknown),
             ("cert-manager", (1, 12), 30, Goes::Unknown),
             ("metrics-server", (0, 3), 22, Goes::Stops { least: (0, 4) }),
-            ("metrics-server", (0, 7), 36, Goes::Unknown),
+            ("metrics-server", (0, 3), 21, Goes::Yes),
+            ("metrics-server", (0, 7), 36, Goes::Yes),
+            ("metrics-server", (0, 9), 34, Goes::Yes),
+            ("metrics-server", (0, 9), 33, Goes::TooNew { oldest: Minor(34) }),
+            ("metrics-server", (0, 10), 36, Goes::Unknown),
+            ("kube-state-metrics", (2, 20), 36, Goes::Yes),
+            ("kube-state-metrics", (2, 16), 32, Goes::Yes),
+            ("kube-state-metrics", (2, 16), 33, Goes::NotMadeFor { least: Some((2, 17)) }),
+            ("kube-state-metrics", (2, 10), 28, Goes::NotMadeFor { least: Some((2, 11)) }),
+            ("kube-state-metrics", (2, 20), 37, Goes::NotMadeFor { least: None }),
+            ("kube-state-metrics", (2, 21), 36, Goes::Yes),
+            ("kube-state-metrics", (2, 21), 37, Goes::Unknown),
+            ("kube-state-metrics", (2, 2), 22, Goes::Unknown),
+            ("Amazon EBS CSI driver", (1, 64), 36, Goes::Yes),
+            ("Amazon EBS CSI driver", (1, 60), 32, Goes::Yes),
+            ("Amazon EBS CSI driver", (1, 60), 31, Goes::Unknown),
+            ("Amazon EBS CSI driver", (1, 59), 36, Goes::Unknown),
+            ("Amazon EBS CSI driver", (1, 59), 35, Goes::Yes),
+            ("Amazon EBS CSI driver", (1, 65), 36, Goes::Unknown),
+            ("Amazon EBS CSI driver", (1, 28), 28, Goes::Unknown),
             ("Argo CD", (3, 2), 34, Goes::Yes),
             ("Argo CD", (3, 0), 33, Goes::NotMadeFor { least: Some((3, 1)) }),
             ("Argo CD", (3, 2), 35, Goes::NotMadeFor { least: None }),

@@ -134,7 +134,7 @@ impl<'p> Watched<'p> {
         }
         for module in &planned.plan.inventory {
             match module.goes(at) {
-                Goes::NotMadeFor { .. } | Goes::Stops { .. } => {
+                Goes::NotMadeFor { .. } | Goes::TooNew { .. } | Goes::Stops { .. } => {
                     attention.push(format!("{}: {}", module.known.name, words::goes(module, at)));
                 }
                 Goes::Yes | Goes::Unknown => {}
@@ -358,7 +358,7 @@ fn lag(calendar: &Calendar) -> Option<Span> {
 const fn state(goes: Goes) -> &'static str {
     match goes {
         Goes::Yes => "compatible",
-        Goes::NotMadeFor { .. } => "notMadeFor",
+        Goes::NotMadeFor { .. } | Goes::TooNew { .. } => "notMadeFor",
         Goes::Stops { .. } => "stops",
         Goes::Unknown => "unknown",
     }

@@ -140,7 +140,12 @@ fn controller(one: &Controller, at: &AtHop<'_>) -> Option<Finding> {
                 None => format!("update it to a later version: {}", one.known.look),
             },
         ),
-        (_, Goes::NotMadeFor { .. } | Goes::Yes | Goes::Unknown) => return None,
+        (_, Goes::TooNew { oldest }) if at.is_last => (
+            Severity::Warning,
+            format!("{} of {} is for {oldest} and later, not for {}", one.known.name, one.image, at.hop.to),
+            format!("take an older version of it until the control plane runs {oldest}: {}", one.known.look),
+        ),
+        (_, Goes::NotMadeFor { .. } | Goes::TooNew { .. } | Goes::Yes | Goes::Unknown) => return None,
     };
     let (kind, key) = &one.workload;
     Some(Finding {

@@ -14,7 +14,7 @@ pub fn rehearsal(rehearsal: &Rehearsal, word: Option<&str>) -> String {
     page(rehearsal, None, word)
 }
 
-/// The page of rehearsals with several seeds: their spread, then the worst of them in full.
+/// The page of rehearsals with several seeds: their spread, then the worst of them in full. The runs come with the worst first.
 #[must_use]
 pub fn rehearsals(worst: &Rehearsal, runs: &[SeedRun], word: Option<&str>) -> String {
     page(worst, Some(runs), word)

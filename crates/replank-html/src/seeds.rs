@@ -1,7 +1,5 @@
 //! Many rehearsals of one plan: how often each verdict, how long, and which was the worst.
 
-use std::cmp::Reverse;
-
 use crate::axis::UNITS;
 use crate::document::Rehearsal;
 use crate::markup::Markup;
@@ -45,17 +43,6 @@ impl SeedRun {
             killed: rehearsal.batch.killed,
         }
     }
-
-    /// What makes one rehearsal worse than another: the verdict; of those that left nodes, how few were replaced; then batch pods killed, then its duration.
-    #[must_use]
-    pub fn badness(&self) -> (usize, Reverse<usize>, usize, i64) {
-        const VERDICTS: [&str; 6] = ["passes", "findings", "partial", "incomplete", "blocked", "refused"];
-        let rank = VERDICTS.iter().position(|verdict| *verdict == self.verdict).unwrap_or(VERDICTS.len());
-        // One that stops soon takes less time, and does less.
-        let leaves_nodes = matches!(self.verdict.as_str(), "partial" | "blocked");
-        let replaced = if leaves_nodes { self.replaced } else { 0 };
-        (rank, Reverse(replaced), self.killed, self.duration_ms)
-    }
 }
 
 /// The duration that so many percent of the rehearsals do not exceed: the nearest rank.
@@ -64,6 +51,7 @@ pub(crate) fn percentile(sorted: &[i64], percent: usize) -> i64 {
     sorted.get(rank).copied().unwrap_or_default()
 }
 
+/// Of runs, the worst first.
 pub(crate) fn write(runs: &[SeedRun], worst: u64, out: &mut Markup) {
     let beside = format!("{} rehearsals that differ in all random draws", grouped(runs.len()));
     page::section("seeds", "Seeds", &beside, out);
@@ -100,9 +88,7 @@ pub(crate) fn write(runs: &[SeedRun], worst: u64, out: &mut Markup) {
             "What follows is the worst of them, seed {worst}. To rehearse it alone, pass --seed {worst}."
         ),
     );
-    let mut sorted: Vec<&SeedRun> = runs.iter().collect();
-    sorted.sort_by_key(|run| Reverse(run.badness()));
-    let rows: Vec<Vec<String>> = sorted
+    let rows: Vec<Vec<String>> = runs
         .iter()
         .take(ROWS_MAX)
         .map(|run| {

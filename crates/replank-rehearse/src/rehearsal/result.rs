@@ -154,6 +154,16 @@ impl RehearsalResult {
 }
 
 impl Verdict {
+    /// All of them, the best first.
+    const ALL: [Self; 6] =
+        [Self::Passes, Self::Findings, Self::Partial, Self::Incomplete, Self::Blocked, Self::Refused];
+
+    /// The one that is printed so.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.as_str() == word)
+    }
+
     /// As it is printed.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -15,7 +15,7 @@ use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::rehearse::html::save;
 use crate::report::words::{count, span};
-use crate::report::{Cell, Lean, Page, Tone};
+use crate::report::{Badness, Cell, Lean, Page, Tone};
 
 /// Waits that are told: the longest. The rest is in the JSON.
 const WAITS_MAX: usize = 20;
@@ -65,13 +65,27 @@ pub(crate) fn run(args: &ReportArgs, printer: &mut Printer) -> Result<Exit, Fail
 
 /// The page of many rehearsals: the worst of them in full.
 fn of_seeds(path: &Path, rehearsals: &[Rehearsal]) -> Result<String, Failure> {
-    let runs: Vec<SeedRun> = rehearsals.iter().map(Rehearsal::in_short).collect();
-    let rank = |run: &SeedRun| (run.badness(), std::cmp::Reverse(run.seed));
-    let worst = rehearsals.iter().max_by_key(|rehearsal| rank(&rehearsal.in_short()));
-    let Some(worst) = worst else {
+    let mut sorted = Vec::new();
+    for rehearsal in rehearsals {
+        let row = rehearsal.in_short();
+        let badness = Badness::of_row(&row).ok_or_else(|| {
+            Failure::usage_message(format!(
+                "{}: the rehearsal with seed {} has the unknown verdict {}",
+                path.display(),
+                row.seed,
+                row.verdict
+            ))
+            .next("make the page with the version of replank that wrote the file")
+        })?;
+        sorted.push((badness, row, rehearsal));
+    }
+    sorted.sort_by_key(|(badness, _, _)| std::cmp::Reverse(*badness));
+    let Some((_, _, worst)) = sorted.first() else {
         return Err(Failure::usage_message(format!("{} has no rehearsal", path.display())));
     };
-    Ok(replank_html::rehearsals(worst, &runs, None))
+    let worst = *worst;
+    let rows: Vec<SeedRun> = sorted.into_iter().map(|(_, row, _)| row).collect();
+    Ok(replank_html::rehearsals(worst, &rows, None))
 }
 
 fn text(tale: &Tale, mut page: Page) -> String {

@@ -2,15 +2,14 @@
 //!
 //! The verdict and what blocks come first: GitHub shows ten annotations of a level for each step.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use replank_facts::coverage::Coverage;
 use replank_rehearse::{Blocker, FindingEntry, RehearsalResult, Verdict};
 
 use crate::github::{data, finding, findings, missing};
 use crate::report::words::{count, grouped};
-use crate::report::{self, About, Badness, Run, Summary};
+use crate::report::{self, About, Summary};
 use crate::snapshot::Places;
 
 const TITLE: &str = "title=replank rehearse";
@@ -25,27 +24,19 @@ pub(super) fn one(result: &RehearsalResult, about: &About<'_>, places: &Places) 
     text
 }
 
-/// What many rehearsals found, each finding once, and what blocks the worst of them. It grows with what differs between them.
+/// What many rehearsals found, each finding once. It grows with what differs between them.
 #[derive(Default)]
 pub(super) struct Found {
     seeds: usize,
     findings: Vec<Common>,
     /// Where each is, by its rule, its object, and which of those of one rehearsal it is.
     known: BTreeMap<(&'static str, String, usize), usize>,
-    worst: Option<Worst>,
 }
 
 /// A finding as the first of the rehearsals says it in which it is most severe, and in how many it is: what is a warning in one may stop the roll in another.
 struct Common {
     entry: FindingEntry,
     seeds: usize,
-}
-
-struct Worst {
-    rank: (Badness, Reverse<u64>),
-    verdict: Verdict,
-    blockers: Vec<Blocker>,
-    coverage: Coverage,
 }
 
 impl Found {
@@ -68,24 +59,21 @@ impl Found {
                 Ordering::Greater => {}
             }
         }
-        let run = Run::of(result);
-        let rank = (run.badness(), Reverse(run.seed()));
-        if self.worst.as_ref().is_none_or(|worst| rank > worst.rank) {
-            let RehearsalResult { verdict, blockers, coverage, .. } = result;
-            let (blockers, coverage) = (blockers.clone(), coverage.clone());
-            self.worst = Some(Worst { rank, verdict: *verdict, blockers, coverage });
-        }
     }
 }
 
-/// Many rehearsals.
-pub(super) fn many(summary: &Summary, mut found: Found, places: &Places) -> String {
-    let worst = summary.worst_seed.map_or_else(String::new, |seed| format!("; the worst is seed {seed}"));
+/// Many rehearsals, and what blocks the worst of them.
+pub(super) fn many(
+    summary: &Summary,
+    mut found: Found,
+    worst: Option<&RehearsalResult>,
+    places: &Places,
+) -> String {
+    let is_worst = worst.map_or_else(String::new, |worst| format!("; the worst is seed {}", worst.seed));
     let seeds = count(summary.seeds, "seed");
-    let mut text = verdict(summary.verdict, &format!("{seeds}: {}{worst}", summary.verdicts()));
-    let Some(worst) = found.worst else { return text };
-    let Reverse(seed) = worst.rank.1;
-    text.push_str(&blocked(worst.verdict, &worst.blockers, &format!("seed {seed}: ")));
+    let mut text = verdict(summary.verdict, &format!("{seeds}: {}{is_worst}", summary.verdicts()));
+    let Some(worst) = worst else { return text };
+    text.push_str(&blocked(worst.verdict, &worst.blockers, &format!("seed {}: ", worst.seed)));
     found.findings.sort_by_key(|one| one.entry.severity);
     for Common { entry, seeds } in &found.findings {
         let among = match *seeds == found.seeds {
@@ -149,7 +137,7 @@ mod tests {
             tally.add(result);
             found.add(result);
         }
-        let text = many(&tally.summary(), found, &Places::new());
+        let text = many(&tally.summary(), found, Some(&all[1]), &Places::new());
         let lines: Vec<&str> = text.lines().collect();
         assert!(
             lines[0].starts_with("::error title=replank rehearse::3 seeds: ")

@@ -1,5 +1,6 @@
 //! The report as a page.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::Path;
 
@@ -10,44 +11,20 @@ use super::Scene;
 use super::document::{Among, Document};
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::report::{About, Run, Timeline};
-
-/// The worst of many rehearsals, and all of them in short.
-#[derive(Default)]
-pub(super) struct Worst {
-    worst: Option<RehearsalResult>,
-    runs: Vec<SeedRun>,
-}
-
-impl Worst {
-    /// Takes one in. Of two that are equally bad, the one with the lower seed stays, in whatever order they come.
-    pub(super) fn add(&mut self, result: &RehearsalResult) {
-        let of = |result: &RehearsalResult| in_short(&Run::of(result));
-        let run = of(result);
-        let rank = |run: &SeedRun| (run.badness(), std::cmp::Reverse(run.seed));
-        if self.worst.as_ref().is_none_or(|worst| rank(&run) > rank(&of(worst))) {
-            self.worst = Some(result.clone());
-        }
-        self.runs.push(run);
-    }
-
-    /// The page; none where there was no rehearsal.
-    pub(super) fn page(mut self, scene: &Scene) -> Result<Option<String>, Failure> {
-        let Some(worst) = self.worst else { return Ok(None) };
-        self.runs.sort_by_key(|run| run.seed);
-        spread(&worst, &self.runs, scene).map(Some)
-    }
-}
+use crate::report::{About, Badness, Run, Timeline};
 
 /// The page of many rehearsals: the worst of them, and all in short.
-pub(super) fn spread(worst: &RehearsalResult, runs: &[SeedRun], scene: &Scene) -> Result<String, Failure> {
+pub(super) fn spread(worst: &RehearsalResult, runs: &[Run], scene: &Scene) -> Result<String, Failure> {
+    let mut runs: Vec<&Run> = runs.iter().collect();
+    runs.sort_by_key(|run| Reverse(Badness::of(run)));
+    let rows: Vec<SeedRun> = runs.into_iter().map(in_short).collect();
     let (document, word) = Document::of(worst, &about(scene), Among::Seeds);
     let document = replank_html::Rehearsal::of(&document).map_err(Failure::internal)?;
-    Ok(replank_html::rehearsals(&document, runs, Some(word)))
+    Ok(replank_html::rehearsals(&document, &rows, Some(word)))
 }
 
 /// A rehearsal as a row of the page.
-pub(super) fn in_short(run: &Run) -> SeedRun {
+fn in_short(run: &Run) -> SeedRun {
     SeedRun {
         seed: run.seed(),
         verdict: run.verdict().as_str().to_owned(),

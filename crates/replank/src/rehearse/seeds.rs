@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use replank_rehearse::RehearsalResult;
 use serde::Serialize;
 
 use super::document::{Among, Document};
@@ -51,20 +52,24 @@ pub(super) fn many(
         // What is printed meanwhile and a line that is drawn again and again do not go together.
         progress::silence();
     }
-    // What each form keeps of a result. A row of the text is a line: a hundred thousand of them fit.
+    // What each form keeps of a result. A row is a line: a hundred thousand of them fit.
     let mut tally = Tally::default();
-    let mut rows: Option<Vec<Run>> = is_text.then(Vec::new);
-    let mut worst = is_asked(Form::Page).then(html::Worst::default);
+    let is_page = is_asked(Form::Page);
+    let mut rows: Option<Vec<Run>> = (is_text || is_page).then(Vec::new);
     let mut found = (is_github || is_asked(Form::Annotations)).then(github::Found::default);
+    let is_worst_shown = is_page || found.is_some();
+    let mut worst: Option<RehearsalResult> = None;
     let mut growing = (args.output == RehearseFormat::Json).then(|| Growing::new(printer));
-    let remedies = match is_text && worst.is_none() && found.is_none() {
+    let remedies = match is_text && !is_worst_shown {
         true => Remedies::Untried,
         false => Remedies::Proved,
     };
     run::many(scene, 1..=seeds, args.limit, remedies, interrupt, |result| {
         tally.add(&result);
+        if is_worst_shown && tally.worst_seed() == Some(result.seed) {
+            worst = Some(result.clone());
+        }
         rows.iter_mut().for_each(|rows| rows.push(Run::of(&result)));
-        worst.iter_mut().for_each(|worst| worst.add(&result));
         found.iter_mut().for_each(|found| found.add(&result));
         match &mut growing {
             Some(growing) => growing.add(&Document::of(&result, &html::about(scene), Among::Seeds).0),
@@ -77,16 +82,16 @@ pub(super) fn many(
         printer.warning("interrupted by Ctrl-C before the first rehearsal finished");
         return Ok(Exit::Interrupted);
     }
-    if let Some(rows) = rows {
+    if is_text && let Some(rows) = &rows {
         let look = printer.look();
-        printer.data(&report::seeds(&rows, &summary, Rows::of(args.all_seeds), look))?;
+        printer.data(&report::seeds(rows, &summary, Rows::of(args.all_seeds), look))?;
     }
-    let annotations = found.map(|found| github::many(&summary, found, places));
+    let annotations = found.map(|found| github::many(&summary, found, worst.as_ref(), places));
     if is_github && let Some(annotations) = &annotations {
         printer.data(annotations)?;
     }
-    if let Some(page) = worst.map(|worst| worst.page(scene)).transpose()?.flatten() {
-        reports::write(args, Form::Page, &page, printer)?;
+    if is_page && let (Some(rows), Some(worst)) = (&rows, &worst) {
+        reports::write(args, Form::Page, &html::spread(worst, rows, scene)?, printer)?;
     }
     if is_asked(Form::Annotations)
         && let Some(annotations) = &annotations

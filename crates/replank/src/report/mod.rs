@@ -5,6 +5,7 @@
 
 mod about;
 mod assumptions;
+mod badness;
 mod batch;
 mod compare;
 mod connections;
@@ -39,8 +40,9 @@ pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use badness::Badness;
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, cut, wrap};
-pub(crate) use run::{Badness, Row, Run};
+pub(crate) use run::{Row, Run};
 pub(crate) use seeds::{Rows, seeds};
 pub(crate) use sweep::sweep;
 pub(crate) use tally::{Lowest, Summary, Tally};

@@ -1,7 +1,5 @@
 //! One rehearsal of many, short.
 
-use std::cmp::Reverse;
-
 use replank_model::time::Span;
 use replank_rehearse::{RehearsalResult, Verdict};
 use serde::{Deserialize, Serialize};
@@ -18,10 +16,6 @@ pub(crate) struct Run {
     killed: usize,
     trace_hash: String,
 }
-
-/// What makes one rehearsal worse than another: the verdict; of those that left nodes, how few were replaced; then batch pods that were terminated, then its
-/// duration.
-pub(crate) type Badness = (Verdict, Reverse<usize>, usize, Span);
 
 /// A run as one line of JSON without names, and without its seed: verdict, milliseconds, nodes replaced, pods moved, evictions refused, batch pods killed, hash
 /// of the trace.
@@ -85,16 +79,6 @@ impl Run {
     /// Batch pods that were ended before they were done.
     pub(crate) fn killed(&self) -> usize {
         self.killed
-    }
-
-    /// How bad it is beside others.
-    pub(crate) fn badness(&self) -> Badness {
-        // One that stops soon takes less time, and does less.
-        let replaced = match self.verdict {
-            Verdict::Partial | Verdict::Blocked => self.replaced,
-            Verdict::Passes | Verdict::Findings | Verdict::Incomplete | Verdict::Refused => 0,
-        };
-        (self.verdict, Reverse(replaced), self.killed, self.duration)
     }
 
     /// What it was rehearsed with.

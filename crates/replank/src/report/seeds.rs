@@ -3,6 +3,7 @@
 use replank_model::time::Span;
 use replank_rehearse::Verdict;
 
+use super::badness::Badness;
 use super::page::{Lean, Look, Page, Tone};
 use super::run::Run;
 use super::tally::{Summary, WorkloadSpread};
@@ -34,7 +35,7 @@ pub(crate) fn seeds(runs: &[Run], summary: &Summary, which: Rows, look: Look) ->
     let title = count(runs.len(), "seed");
     let beside = match which {
         Rows::Worst if runs.len() > ROWS_MAX => {
-            shown.sort_by_key(|run| (std::cmp::Reverse(run.badness()), run.seed()));
+            shown.sort_by_key(|run| std::cmp::Reverse(Badness::of(run)));
             shown.truncate(ROWS_MAX);
             format!("{title}, of which these {ROWS_MAX} are the worst")
         }

@@ -6,7 +6,8 @@ use replank_model::text::Text;
 use replank_rehearse::{RehearsalResult, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::run::{Badness, Run};
+use super::badness::Badness;
+use super::run::Run;
 use super::words::grouped;
 
 /// What rehearsals have in common so far. It grows with what differs between them, not with their number, but for a number each.
@@ -18,14 +19,8 @@ pub(crate) struct Tally {
     batch_killed: usize,
     budget_violations: usize,
     workloads: BTreeMap<(Text, Text, Text), (i32, Numbers)>,
-    worst: Option<Worst>,
-}
-
-/// The worst so far.
-#[derive(Clone, Copy, Debug)]
-struct Worst {
-    badness: Badness,
-    seed: u64,
+    /// That of the worst so far.
+    worst: Option<Badness>,
 }
 
 /// How often each number was met.
@@ -190,11 +185,8 @@ impl Tally {
         self.durations.add(run.duration().as_millis());
         self.replaced.add(i64::try_from(run.replaced()).unwrap_or(i64::MAX));
         self.batch_killed += run.killed();
-        let one = Worst { badness: run.badness(), seed: run.seed() };
-        let rank = |one: &Worst| (one.badness, std::cmp::Reverse(one.seed));
-        if self.worst.as_ref().is_none_or(|worst| rank(&one) > rank(worst)) {
-            self.worst = Some(one);
-        }
+        // None is less than any.
+        self.worst = self.worst.max(Some(Badness::of(run)));
     }
 
     /// Takes in rehearsals that were made elsewhere: each run, the budgets that they left with too few pods, and the workloads.
@@ -206,6 +198,11 @@ impl Tally {
                 self.workloads.entry((kind, namespace, name)).or_insert((desired, Numbers::default()));
             ready.0.into_iter().for_each(|(number, times)| *known.0.entry(number).or_default() += times);
         }
+    }
+
+    /// The seed of the worst so far.
+    pub(crate) fn worst_seed(&self) -> Option<u64> {
+        self.worst.map(Badness::seed)
     }
 
     /// Evictions that left a budget with too few healthy pods.
@@ -242,7 +239,7 @@ impl Tally {
             incomplete: number(Verdict::Incomplete),
             blocked: number(Verdict::Blocked),
             refused: number(Verdict::Refused),
-            worst_seed: self.worst.map(|worst| worst.seed),
+            worst_seed: self.worst_seed(),
             virtual_duration_ms: self.durations.percentiles(),
             nodes_replaced: self.replaced.spread(),
             batch_killed: self.batch_killed,

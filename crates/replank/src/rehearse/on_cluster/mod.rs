@@ -22,7 +22,6 @@ use follow::{Followed, Was};
 use manifest::{Manifests, ON_CLAIM, Wanted};
 pub(in crate::rehearse) use packed::Packed;
 use part::{BYTES_MAX, Base, Part};
-use replank_html::SeedRun;
 use replank_live::Connection;
 
 use super::html;
@@ -312,6 +311,5 @@ fn page(
             ))
         });
     }
-    let short: Vec<SeedRun> = runs.iter().map(html::in_short).collect();
-    html::spread(&result, &short, scene).map(Some)
+    html::spread(&result, runs, scene).map(Some)
 }

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::alerts::{Alert, Alerts};
-use super::retry;
+use super::retry::Workflow;
 
 /// Annotations and labels that name people, or where they are reached.
 const CONTACTS: [&str; 7] =
@@ -84,20 +84,19 @@ pub fn in_words(all: &[Alerted]) -> String {
     }
 }
 
-/// Who is alerted to the failure of a Job or a Workflow, by its kind and name. `known` is its metadata where the view has it no longer.
+/// Who is alerted to the failure of a Job or a Workflow, by its kind and name; of a Workflow, as it was read. `known` is its metadata where the view has it
+/// no longer.
 #[must_use]
 pub fn of_failed(
     view: &View,
     alerts: &Alerts,
     (kind, key): (&str, &Key),
+    read: Option<&Workflow>,
     known: Option<&Meta>,
 ) -> Vec<Alerted> {
-    let mut all = Vec::new();
+    let mut all: Vec<Alerted> = read.iter().flat_map(|workflow| handlers(workflow.spec())).collect();
     let job = view.jobs.by_key(key).filter(|_| kind == "Job");
     let workflow = view.other("argoproj.io", kind, key).filter(|_| kind == "Workflow");
-    if workflow.is_some() {
-        all.extend(retry::raw(view, key).iter().flat_map(|raw| handlers(&retry::spec_of(view, raw))));
-    }
     all.extend(alerts.of_failed(kind, key).map(Alerted::Alert));
     let own = job.map(|job| &job.meta).or(workflow.map(|workflow| &workflow.meta)).or(known);
     let above = own.and_then(Meta::controller).and_then(|owner| {
@@ -194,7 +193,9 @@ mod tests {
         let put = |value: &Value| Delta::Put(Object::from_json(value.clone()).expect("an object"));
         let view: View = objects.iter().map(put).collect();
         let alerts = Alerts::read(&view);
-        in_words(&of_failed(&view, &alerts, (kind, &Key::new("shop", "pay")), None))
+        let key = Key::new("shop", "pay");
+        let workflow = Workflow::read(&view, &key);
+        in_words(&of_failed(&view, &alerts, (kind, &key), workflow.as_ref(), None))
     }
 
     fn job(meta: &Value) -> Value {

@@ -15,6 +15,9 @@ use crate::workload::Workload;
 /// Label of a Workflow that a CronWorkflow made.
 pub const CRON_WORKFLOW: &str = "workflows.argoproj.io/cron-workflow";
 
+/// Where a Workflow says when it began.
+const STARTED: &str = "/status/startedAt";
+
 /// Finished runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Past {
@@ -71,7 +74,7 @@ pub fn started(view: &View, workload: &Workload) -> Option<Time> {
             .filter_map(|job| job.status.start_time)
             .min(),
         "Job" => view.jobs.by_key(&workload.key)?.status.start_time,
-        "Workflow" => time(&retry::raw(view, &workload.key)?, "/status/startedAt"),
+        "Workflow" => time(&retry::raw(view, &workload.key)?, STARTED),
         _ => None,
     }
 }
@@ -82,13 +85,17 @@ pub fn bound(view: &View, workload: &Workload) -> Option<Time> {
     let seconds = match &*workload.kind {
         "Job" => view.jobs.by_key(&workload.key)?.spec.active_deadline_seconds,
         "CronJob" => view.cron_jobs.by_key(&workload.key)?.spec.job_template.spec.active_deadline_seconds,
-        "Workflow" => {
-            let raw = retry::raw(view, &workload.key)?;
-            retry::spec_of(view, &raw).get("activeDeadlineSeconds").and_then(retry::number)
-        }
+        "Workflow" => return bound_of(&retry::Workflow::read(view, &workload.key)?),
         _ => None,
     };
     Some(started(view, workload)? + Span::from_secs(seconds?))
+}
+
+/// The same of a Workflow that has been read.
+#[must_use]
+pub fn bound_of(workflow: &retry::Workflow) -> Option<Time> {
+    let seconds = workflow.spec().get("activeDeadlineSeconds").and_then(retry::number)?;
+    Some(time(workflow.raw(), STARTED)? + Span::from_secs(seconds))
 }
 
 /// The next full hour.
@@ -125,7 +132,7 @@ fn workflow_spans(view: &View, namespace: &Namespace, cron: &str) -> Vec<Span> {
     let finished = siblings.filter_map(|other| {
         let raw = retry::raw(view, &other.meta.key())?;
         let has_succeeded = raw.pointer("/status/phase").and_then(Value::as_str) == Some("Succeeded");
-        let span = time(&raw, "/status/finishedAt")? - time(&raw, "/status/startedAt")?;
+        let span = time(&raw, "/status/finishedAt")? - time(&raw, STARTED)?;
         has_succeeded.then_some(span)
     });
     finished.collect()

@@ -267,20 +267,40 @@ pub fn stake_of(view: &View, pod: &Pod) -> Option<Stake> {
 /// status grows with their number.
 #[derive(Debug, Default)]
 pub struct Reader {
-    last: Option<(Key, Option<Read>)>,
+    last: Option<(Key, Option<Workflow>)>,
 }
 
-/// A Workflow as it came, and its spec in force.
+/// A Workflow as it came, and its spec in force: read once for all that is asked of it.
 #[derive(Debug)]
-struct Read {
+pub struct Workflow {
     raw: Value,
     spec: Value,
+}
+
+impl Workflow {
+    /// Reads one; `None` where it is not there.
+    #[must_use]
+    pub fn read(view: &View, key: &Key) -> Option<Self> {
+        raw(view, key).map(|raw| Self { spec: spec_of(view, &raw), raw })
+    }
+
+    /// As it came.
+    #[must_use]
+    pub fn raw(&self) -> &Value {
+        &self.raw
+    }
+
+    /// Its spec in force.
+    #[must_use]
+    pub fn spec(&self) -> &Value {
+        &self.spec
+    }
 }
 
 impl Reader {
     /// The same as [`stake_of`].
     pub fn stake_of(&mut self, view: &View, pod: &Pod) -> Option<Stake> {
-        let Read { raw, spec } = self.read(view, pod)?;
+        let Workflow { raw, spec } = self.read(view, pod)?;
         let nodes = raw.pointer("/status/nodes").and_then(Value::as_object);
         let node = node_of(raw, pod);
         if nodes.is_some_and(|nodes| !nodes.is_empty()) && node.is_none() {
@@ -293,15 +313,15 @@ impl Reader {
 
     /// The template that a pod of a Workflow was made from.
     pub fn template_of(&mut self, view: &View, pod: &Pod) -> Option<Value> {
-        let Read { raw, spec } = self.read(view, pod)?;
+        let Workflow { raw, spec } = self.read(view, pod)?;
         template_of_node(view, spec, node_of(raw, pod)?, pod)
     }
 
-    fn read(&mut self, view: &View, pod: &Pod) -> Option<&Read> {
+    fn read(&mut self, view: &View, pod: &Pod) -> Option<&Workflow> {
         let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
         let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
         if self.last.as_ref().is_none_or(|(known, _)| *known != key) {
-            let read = raw(view, &key).map(|raw| Read { spec: spec_of(view, &raw), raw });
+            let read = Workflow::read(view, &key);
             self.last = Some((key, read));
         }
         self.last.as_ref()?.1.as_ref()

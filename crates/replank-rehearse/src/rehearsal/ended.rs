@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use replank_facts::batch::alerted::{self, Alerted, in_words};
 use replank_facts::batch::alerts::Alerts;
-use replank_facts::batch::{past, rerun, retry};
-use replank_facts::workload::{Workload, workload_of};
+use replank_facts::batch::retry::Workflow;
+use replank_facts::batch::{past, rerun};
+use replank_facts::workload::workload_of;
 use replank_model::object::batch::Job;
 use replank_model::object::cluster::Other;
 use replank_model::object::condition;
@@ -130,6 +131,34 @@ struct One {
     restarts: Option<RestartPolicy>,
 }
 
+/// Batch pods that were ended, when the rehearsal is over.
+pub(super) struct AtEnd<'e>(Vec<Told<'e>>);
+
+struct Told<'e> {
+    one: &'e One,
+    batch: EndedBatch,
+    /// Whether it can be the reason why its work failed.
+    is_reason: bool,
+}
+
+/// What became of what the pods belonged to. Each is looked at once, however many of its pods were ended: a Workflow's status grows with their number.
+#[derive(Debug, Default)]
+struct Owners {
+    alerts: Option<Alerts>,
+    known: BTreeMap<(String, Key), Fate>,
+}
+
+/// What became of an owner of pods.
+#[derive(Debug)]
+struct Fate {
+    outcome: Outcome,
+    alerted: Vec<Alerted>,
+    /// Until when a Workflow could go on at most.
+    bound: Option<Time>,
+    /// Whether somebody has stopped a Workflow.
+    is_shut_down: bool,
+}
+
 /// Who ended a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
@@ -217,23 +246,53 @@ impl Ended {
         }
     }
 
-    /// Those that somebody ended, sorted by name, with what a view shows of their owners.
-    pub(super) fn all(&self, view: &View, by: By) -> Vec<EndedBatch> {
-        self.told(view, by).into_iter().map(|(_, told)| told).collect()
+    /// Those that were ended, sorted by name, with what a view shows of their owners.
+    pub(super) fn at_end(&self, view: &View) -> AtEnd<'_> {
+        let mut owners = Owners::default();
+        let lost = Fate { outcome: Outcome::Lost, alerted: Vec::new(), bound: None, is_shut_down: false };
+        let mut all: Vec<Told<'_>> = Vec::new();
+        for (uid, one) in &self.ended {
+            let fate = match &one.owner {
+                Some(owner) => owners.fate(view, &self.removed, owner),
+                None => &lost,
+            };
+            let failed = one.owner_uid.as_ref().and_then(|uid| self.failed.get(uid));
+            let is_reason = failed.is_none_or(|failed| one.at < *failed) && !fate.ends_by_itself(one.at);
+            let owner = one.owner.as_ref().map_or_else(String::new, |(kind, key)| format!("{kind} {key}"));
+            let batch = EndedBatch {
+                pod: one.pod.to_string(),
+                by: self.by(uid, one),
+                owner,
+                outcome: fate.outcome,
+                alerted: fate.alerted.clone(),
+            };
+            all.push(Told { one, batch, is_reason });
+        }
+        all.sort_by(|a, b| a.batch.pod.cmp(&b.batch.pod));
+        AtEnd(all)
+    }
+}
+
+impl AtEnd<'_> {
+    /// Those that somebody ended.
+    pub(super) fn by(&self, by: By) -> Vec<EndedBatch> {
+        self.those(by).map(|told| told.batch.clone()).collect()
+    }
+
+    fn those(&self, by: By) -> impl Iterator<Item = &Told<'_>> {
+        self.0.iter().filter(move |told| (told.batch.by == EndedBy::Replank) == (by == By::Run))
     }
 
     /// Finds the work that failed because somebody other than the run ended its pod: one finding for each object.
-    pub(super) fn find(&self, view: &View, findings: &mut Vec<FindingEntry>) {
-        let mut by_object: BTreeMap<&str, Vec<(&One, EndedBatch)>> = BTreeMap::new();
-        for (one, told) in self.told(view, By::Others) {
-            let failed = one.owner_uid.as_ref().and_then(|uid| self.failed.get(uid));
-            let is_reason = failed.is_none_or(|failed| one.at < *failed);
-            if told.outcome.is_failure() && is_reason && !ends_itself(view, one) {
-                by_object.entry(&one.object).or_default().push((one, told));
+    pub(super) fn find(&self, findings: &mut Vec<FindingEntry>) {
+        let mut by_object: BTreeMap<&str, Vec<&Told<'_>>> = BTreeMap::new();
+        for told in self.those(By::Others) {
+            if told.batch.outcome.is_failure() && told.is_reason {
+                by_object.entry(&told.one.object).or_default().push(told);
             }
         }
         for (object, failed) in by_object {
-            let Some((one, first)) = failed.first() else { continue };
+            let Some(Told { one, batch: first, .. }) = failed.first() else { continue };
             let more = match failed.len() - 1 {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
@@ -262,53 +321,53 @@ impl Ended {
             findings.push(FindingEntry::advised(BATCH_FAILED, object, &reason, remedy));
         }
     }
+}
 
-    fn told(&self, view: &View, by: By) -> Vec<(&One, EndedBatch)> {
-        let all = self.ended.iter().map(|(uid, one)| (self.by(uid, one), one));
-        let those = all.filter(|(ended_by, _)| (*ended_by == EndedBy::Replank) == (by == By::Run));
-        let mut alerts = None;
-        let mut all: Vec<(&One, EndedBatch)> = those
-            .map(|(by, one)| {
-                let outcome = self.outcome(view, one.owner.as_ref());
-                let alerted = match (&one.owner, outcome.is_failure()) {
-                    (Some((kind, key)), true) => {
-                        let alerts = alerts.get_or_insert_with(|| Alerts::read(view));
-                        let known = self.removed.get(key).map(|(_, meta)| meta);
-                        alerted::of_failed(view, alerts, (kind, key), known)
-                    }
-                    (Some(_) | None, _) => Vec::new(),
-                };
-                let owner =
-                    one.owner.as_ref().map_or_else(String::new, |(kind, key)| format!("{kind} {key}"));
-                (one, EndedBatch { pod: one.pod.to_string(), by, owner, outcome, alerted })
-            })
-            .collect();
-        all.sort_by(|(_, a), (_, b)| a.pod.cmp(&b.pod));
-        all
-    }
-
-    fn outcome(&self, view: &View, owner: Option<&(String, Key)>) -> Outcome {
-        let Some((kind, key)) = owner else { return Outcome::Lost };
-        match kind.as_str() {
-            "Job" => {
-                let removed = || self.removed.get(key).map_or(Outcome::Unknown, |(outcome, _)| *outcome);
-                view.jobs.by_key(key).map_or_else(removed, |job| of_job(job))
+impl Owners {
+    /// What became of one.
+    fn fate(
+        &mut self,
+        view: &View,
+        removed: &BTreeMap<Key, (Outcome, Meta)>,
+        owner: &(String, Key),
+    ) -> &Fate {
+        let alerts = &mut self.alerts;
+        self.known.entry(owner.clone()).or_insert_with(|| {
+            let (kind, key) = owner;
+            let workflow = if kind == "Workflow" { Workflow::read(view, key) } else { None };
+            let known = removed.get(key);
+            let outcome = match kind.as_str() {
+                "Job" => {
+                    let removed = || known.map_or(Outcome::Unknown, |(outcome, _)| *outcome);
+                    view.jobs.by_key(key).map_or_else(removed, |job| of_job(job))
+                }
+                _ => workflow.as_ref().map_or(Outcome::Unknown, |workflow| of_workflow(workflow.raw())),
+            };
+            let alerted = match outcome.is_failure() {
+                true => {
+                    let alerts = alerts.get_or_insert_with(|| Alerts::read(view));
+                    let meta = known.map(|(_, meta)| meta);
+                    alerted::of_failed(view, alerts, (kind, key), workflow.as_ref(), meta)
+                }
+                false => Vec::new(),
+            };
+            let shutdown = workflow.as_ref().and_then(|workflow| workflow.raw()["spec"]["shutdown"].as_str());
+            Fate {
+                outcome,
+                alerted,
+                bound: workflow.as_ref().and_then(past::bound_of),
+                is_shut_down: shutdown.is_some_and(|how| !how.is_empty()),
             }
-            "Workflow" => retry::raw(view, key).map_or(Outcome::Unknown, |workflow| of_workflow(&workflow)),
-            _ => Outcome::Unknown,
-        }
+        })
     }
 }
 
-/// Whether the pod of a Workflow went because the Workflow was to end: its `activeDeadlineSeconds` were over, or somebody wanted it, a person or its CronWorkflow for
-/// the next run (`concurrencyPolicy: Replace`). Its controller deletes the pods first, and writes that it has failed when its exit handler is done.
-fn ends_itself(view: &View, one: &One) -> bool {
-    let Some((_, key)) = one.owner.as_ref().filter(|(kind, _)| kind == "Workflow") else { return false };
-    let workflow = Workload { kind: Text::from("Workflow"), key: key.clone() };
-    let is_over = past::bound(view, &workflow).is_some_and(|bound| bound <= one.at);
-    let raw = retry::raw(view, key);
-    let shutdown = raw.as_ref().and_then(|raw| raw["spec"]["shutdown"].as_str());
-    is_over || shutdown.is_some_and(|how| !how.is_empty())
+impl Fate {
+    /// Whether the pod of a Workflow went because the Workflow was to end: its `activeDeadlineSeconds` were over, or somebody wanted it, a person or its CronWorkflow for
+    /// the next run (`concurrencyPolicy: Replace`). Its controller deletes the pods first, and writes that it has failed when its exit handler is done.
+    fn ends_by_itself(&self, at: Time) -> bool {
+        self.is_shut_down || self.bound.is_some_and(|bound| bound <= at)
+    }
 }
 
 /// What would have kept the work: it is done again by itself, where its author does not forbid that, or its pod stays. And how somebody would be alerted.

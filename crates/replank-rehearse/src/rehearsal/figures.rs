@@ -41,7 +41,8 @@ pub(super) fn result(
     let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
     outages::find(world.view(), notes, world.now(), &mut findings);
     notes.preempted.find(&mut findings);
-    notes.ended.find(world.view(), &mut findings);
+    let ended = notes.ended.at_end(world.view());
+    ended.find(&mut findings);
     let (replaced, total) = notes.replaced();
     // Where no node is to be replaced, what the script's drains come to is the answer.
     let standing = if total == 0 { standing::blockers(world) } else { Vec::new() };
@@ -92,8 +93,8 @@ pub(super) fn result(
             on_nodes: notes.batch_before(),
             waited: notes.waits.batch_pods(),
             killed: notes.batch_killed,
-            ended_by_run: notes.ended.all(world.view(), By::Run),
-            ended_by_others: notes.ended.all(world.view(), By::Others),
+            ended_by_run: ended.by(By::Run),
+            ended_by_others: ended.by(By::Others),
         },
         budgets: budgets(notes),
         evictions: notes.evictions.entries(),

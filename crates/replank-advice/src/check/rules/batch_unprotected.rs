@@ -129,7 +129,11 @@ fn who_is_alerted(survey: &Survey<'_>, subject: &Subject, alerts: &Alerts) -> St
     match (subject.batch_kind(), subject.pod.meta.controller()) {
         (Some(BatchKind::Job | BatchKind::Workflow), Some(owner)) => {
             let key = Key { namespace: subject.pod.meta.namespace.clone(), name: owner.name.clone() };
-            let all = alerted::of_failed(survey.view, alerts, (&owner.kind, &key), None);
+            let workflow = match &*owner.kind {
+                "Workflow" => retry::Workflow::read(survey.view, &key),
+                _ => None,
+            };
+            let all = alerted::of_failed(survey.view, alerts, (&owner.kind, &key), workflow.as_ref(), None);
             format!("; {}", alerted::in_words(&all))
         }
         (

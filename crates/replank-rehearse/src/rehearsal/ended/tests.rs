@@ -36,7 +36,7 @@ fn a_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow() {
     }
     ended.evicted(&of("c"));
     let told = |by: By| -> Vec<_> {
-        ended.all(&view, by).into_iter().map(|one| (one.pod, one.owner, one.outcome)).collect()
+        ended.at_end(&view).by(by).into_iter().map(|one| (one.pod, one.owner, one.outcome)).collect()
     };
     assert_eq!(
         told(By::Others),
@@ -51,7 +51,7 @@ fn a_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow() {
     let mut finished = (*of("a")).clone();
     finished.status.phase = replank_model::object::pod::PodPhase::Succeeded;
     done.changed(Time::from_millis(0), &view, &finished, None);
-    assert!(done.all(&view, By::Others).is_empty());
+    assert!(done.at_end(&view).by(By::Others).is_empty());
 }
 
 /// The pod as the control plane leaves it that disrupts it.
@@ -78,7 +78,7 @@ fn ended_by_others(mut pods: Vec<Value>, job_fails: bool, annotation: Option<&st
         ended.changed(Time::from_millis(0), &view, &pod, None);
     }
     let mut findings = Vec::new();
-    ended.find(&view, &mut findings);
+    ended.at_end(&view).find(&mut findings);
     findings
 }
 
@@ -125,7 +125,7 @@ fn pods_that_a_job_deletes_because_it_has_failed_are_no_reason_for_it() {
             view.jobs.by_key(&Key::new("ml", "own")).expect("it is there"),
         );
         let mut findings = Vec::new();
-        ended.find(&view, &mut findings);
+        ended.at_end(&view).find(&mut findings);
         findings.len()
     };
     assert_eq!((found(5_000, 5_000), found(5_000, 7_000)), (0, 1));
@@ -156,7 +156,7 @@ fn found_after(new: Option<Value>, prepare: impl FnOnce(&mut Ended, &Pod)) -> (u
     prepare(&mut ended, &old);
     ended.changed(Time::from_millis(0), &view, &old, new.map(of).as_ref());
     let mut findings = Vec::new();
-    ended.find(&view, &mut findings);
+    ended.at_end(&view).find(&mut findings);
     (ended.count(), findings)
 }
 
@@ -260,7 +260,7 @@ fn pods_that_a_workflow_deletes_because_it_ends_are_no_reason_for_it() {
             ended.workflow_changed(at(failed), known);
         }
         let mut findings = Vec::new();
-        ended.find(&view, &mut findings);
+        ended.at_end(&view).find(&mut findings);
         findings.len()
     };
     let hour = json!({"activeDeadlineSeconds": 3600});
@@ -271,4 +271,19 @@ fn pods_that_a_workflow_deletes_because_it_ends_are_no_reason_for_it() {
     assert_eq!(found("2026-01-01T00:10:00Z", none, Some("2026-01-01T00:10:00Z")), 0, "it has failed already");
     let stopped = json!({"shutdown": "Terminate"});
     assert_eq!(found("2026-01-01T00:10:00Z", stopped, None), 0, "somebody wanted it");
+}
+
+#[test]
+fn a_workflow_is_read_once_for_all_of_its_pods() {
+    let workflow = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "own", "namespace": "ml", "uid": "own"},
+        "spec": {"onExit": "notify"}, "status": {"phase": "Failed"}});
+    let owner = ("Workflow".to_owned(), Key::new("ml", "own"));
+    let mut owners = Owners::default();
+    let mut told = |view: &View| {
+        let fate = owners.fate(view, &BTreeMap::new(), &owner);
+        (fate.outcome, in_words(&fate.alerted))
+    };
+    let first = told(&view(&[workflow]));
+    assert_eq!(first, (Outcome::Failed, "who is alerted: exit handler notify".to_owned()));
+    assert_eq!(told(&View::default()), first, "the view is not asked again");
 }

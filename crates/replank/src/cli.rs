@@ -594,7 +594,8 @@ pub(crate) struct RehearseArgs {
     pub(crate) html: Option<PathBuf>,
 
     /// Writes the other forms of the same report into this directory, too: report.html (the page of --html), report.md (-o markdown) and annotations.txt
-    /// (-o github), as far as there are such forms: --seeds has no Markdown; --as, --start-sweep and --upgrade-to have none of them.
+    /// (-o github), as far as there are such forms: --seeds has no Markdown, --on-cluster has the page only; --as, --start-sweep and --upgrade-to have none of them.
+    /// What is not written is named on standard error.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) reports: Option<PathBuf>,
 

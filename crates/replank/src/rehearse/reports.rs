@@ -72,6 +72,14 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Says which forms there are none of, where all were asked for, and why.
+pub(super) fn left_out(forms: &[Form], why: &str, args: &RehearseArgs, printer: &mut Printer) {
+    let Some(folder) = &args.reports else { return };
+    let names: Vec<&str> = forms.iter().map(|form| form.file()).collect();
+    let are = if names.len() == 1 { "is" } else { "are" };
+    printer.story(&format!("{} {are} not written to {}: {why}", names.join(" and "), folder.display()));
+}
+
 /// Says that there are no other forms, where they were asked for.
 pub(super) fn none_of(what: &str, args: &RehearseArgs, printer: &mut Printer) {
     if let Some(folder) = &args.reports {

@@ -48,6 +48,7 @@ pub(super) fn many(
         RehearseFormat::Github => (false, true),
         RehearseFormat::Markdown => return Err(one_rehearsal_only()),
     };
+    reports::left_out(&[Form::Markdown], "a change request covers one rehearsal", args, printer);
     if args.output == RehearseFormat::Json && printer.is_terminal() {
         // What is printed meanwhile and a line that is drawn again and again do not go together.
         progress::silence();

@@ -121,13 +121,18 @@ fn many_seeds_in_a_job(ground: &Ground) {
     // Again, and with the page: that of one machine, too.
     let [here, there] = ["here.html", "there.html"]
         .map(|name| ground.folder.join(name).to_str().expect("it is text").to_owned());
-    let again = replank(&[&applied[..], &["--html", &there]].concat());
+    let reports = ground.folder.join("reports");
+    let beside = ["--html", &there, "--reports", reports.to_str().expect("it is text")];
+    let again = replank(&[&applied[..], &beside].concat());
     assert_eq!((again.code, &again.stdout), (local.code, &local.stdout), "{again:?}");
     assert_eq!(replank(&[&ASKED[..], &["--html", &here]].concat()).code, local.code);
     let [here, there] = [here, there].map(|path| std::fs::read_to_string(path).expect("it was written"));
     assert!(here.contains("The worst of 12 seeds, seed "), "{here}");
     assert_eq!(here, there);
     assert!(again.stderr.contains("already"), "{again:?}");
+    assert_eq!(std::fs::read_to_string(reports.join("report.html")).expect("it was written"), there);
+    assert!(!reports.join("report.md").exists() && !reports.join("annotations.txt").exists());
+    assert!(again.stderr.contains("report.md and annotations.txt are not written to "), "{again:?}");
     let summary = |ran: &Ran| ran.json()["summary"].clone();
     let as_json = |arguments: &[&str]| replank(&[arguments, &["-o", "json"]].concat());
     let (ours, theirs) = (as_json(&applied), as_json(&ASKED));

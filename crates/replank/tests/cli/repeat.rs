@@ -131,7 +131,10 @@ fn the_other_forms_of_a_report_are_those_that_it_has_alone() {
         let page = scratch("reports.html", "");
         call(&["-o", "json", "--html", &page]);
         assert_eq!(written("report.html"), fs::read_to_string(page).expect("it was written"), "{more:?}");
-        if files.contains(&"report.md") {
+        let is_whole = files.contains(&"report.md");
+        let left_out = "report.md is not written to ";
+        assert_eq!(ran.stderr.contains(left_out), !is_whole, "{more:?}: {ran:?}");
+        if is_whole {
             let timeless = |text: &str| -> Vec<String> {
                 text.lines().filter(|line| !line.contains(" events in ")).map(str::to_owned).collect()
             };

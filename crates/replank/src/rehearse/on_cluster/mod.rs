@@ -126,6 +126,9 @@ pub(super) fn answer(
             .next("pass --apply, or omit --html"));
         }
         reports::none_of("a Job that is only printed", args, printer);
+    } else {
+        let why = "a change request covers one rehearsal, and the pods of a Job return no findings";
+        reports::left_out(&[Form::Markdown, Form::Annotations], why, args, printer);
     }
     let image = own.container_image.as_deref().expect("--on-cluster requires it");
     let arguments = Arguments::of_process(scene.now)?;

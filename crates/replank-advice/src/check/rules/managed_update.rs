@@ -21,7 +21,7 @@ use replank_model::view::Ix;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
-use super::pdb_slow::{DRAIN_MAX, ready_after};
+use super::pdb_slow::{DRAIN_MAX, longest_wait, ready_after};
 use super::scale;
 use hold::{Hold, Sure, named};
 
@@ -212,15 +212,12 @@ fn slow(
     pods: &[&Pod],
 ) -> Option<Hold> {
     let ready = ready_after(subjects)?;
-    // Where another node was drained before, what was evicted there still counts.
-    let is_alone = subjects.len() <= pods.len();
-    let waits = pods.len().div_ceil(slack) - usize::from(is_alone);
-    let wait = ready * i64::try_from(waits).unwrap_or(i64::MAX);
+    let wait = longest_wait(ready, (pods.len(), subjects.len()), slack);
     if subjects.len() <= slack || wait <= DRAIN_MAX {
         return None;
     }
     // The first wait depends on what was evicted elsewhere just before.
-    let own = ready * i64::try_from(pods.len().div_ceil(slack) - 1).unwrap_or(i64::MAX);
+    let own = longest_wait(ready, (pods.len(), pods.len()), slack);
     let sure = if own > DRAIN_MAX { Sure::Certain } else { Sure::Possible };
     let what = format!(
         "{}: disruption budget {budget} lets {slack} go at a time, and the next when its replacement is Ready, which took {ready}: up to {wait}",

@@ -36,11 +36,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let Some(ready_after) = ready_after(&managed) else { continue };
         let by_node = by_node(&managed);
         let most = by_node.values().copied().max().unwrap_or(0);
-        // Where a node was drained before, what was evicted there still counts.
-        let is_first = managed.len() <= most;
-        let waits = most.div_ceil(slack) - usize::from(is_first);
-        let wait = ready_after * i64::try_from(waits).unwrap_or(i64::MAX);
-        if managed.len() <= slack || wait <= DRAIN_MAX {
+        if managed.len() <= slack || longest_wait(ready_after, (most, managed.len()), slack) <= DRAIN_MAX {
             continue;
         }
         findings.push(Finding {
@@ -86,6 +82,14 @@ fn severity(survey: &Survey<'_>) -> Severity {
     if is_updated && !moves { Severity::Warning } else { Severity::Info }
 }
 
+/// How long pods that leave together wait at most for the replacements of those before them, where their budget lets so many go at a time. Where it covers pods
+/// elsewhere, too, what was evicted there just before still counts.
+pub(super) fn longest_wait(ready_after: Span, (leave, covered): (usize, usize), slack: usize) -> Span {
+    let is_all = covered <= leave;
+    let waits = leave.div_ceil(slack) - usize::from(is_all);
+    ready_after * i64::try_from(waits).unwrap_or(i64::MAX)
+}
+
 /// How long the pods took from their node to Ready: the middle one of those that have not lost it since, as far as restarts tell.
 pub(super) fn ready_after(subjects: &[&Subject]) -> Option<Span> {
     let took = |pod: &Pod| {
@@ -106,6 +110,14 @@ mod tests {
 
     use super::super::stage::{budget, found, node, service};
     use super::*;
+
+    #[test]
+    fn each_round_waits_for_the_one_before() {
+        let wait = |leave, covered, slack| longest_wait(Span::from_minutes(8), (leave, covered), slack);
+        assert_eq!([wait(3, 3, 1), wait(3, 4, 1)], [16, 24].map(Span::from_minutes));
+        assert_eq!([wait(3, 3, 2), wait(3, 4, 2)], [8, 16].map(Span::from_minutes));
+        assert_eq!([wait(3, 3, 3), wait(3, 4, 3)], [0, 8].map(Span::from_minutes));
+    }
 
     /// Pods on nodes that were Ready so many minutes after their start, under a budget that lets some go.
     fn with(nodes: &[&str], minutes: u64, slack: i32) -> Vec<String> {

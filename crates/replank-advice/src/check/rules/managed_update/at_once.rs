@@ -15,7 +15,7 @@ use replank_model::text::NodeName;
 use replank_model::time::Span;
 
 use super::super::super::survey::{Subject, Survey};
-use super::super::pdb_slow::{DRAIN_MAX, ready_after};
+use super::super::pdb_slow::{DRAIN_MAX, longest_wait, ready_after};
 use super::hold::{Hold, Sure, named};
 
 /// Tag of the Auto Scaling group behind a managed node group.
@@ -38,10 +38,7 @@ pub(super) fn crowded(
     let others = others(survey, node, group, subjects);
     let wait = |nodes: usize| -> Span {
         let all = pods.len() + others.iter().take(nodes - 1).sum::<usize>();
-        // Where another node was drained before, what was evicted there still counts.
-        let is_all = subjects.len() <= all;
-        let waits = all.div_ceil(slack) - usize::from(is_all);
-        ready * i64::try_from(waits).unwrap_or(i64::MAX)
+        longest_wait(ready, (all, subjects.len()), slack)
     };
     let longest = wait(at_once);
     if longest <= DRAIN_MAX {

@@ -58,7 +58,7 @@ pub(super) fn run(
     let policy = support.and_then(Policy::parse).unwrap_or(args.policy);
     let making = Making {
         manifests: &args.scan,
-        objects: origin.into(),
+        objects: origin,
         seed: None,
         snapshots: input::arguments(origin, &taken.name),
     };

@@ -34,7 +34,6 @@ use crate::zone::times_of_markdown;
 
 pub(crate) use planned::{Planned, Taken};
 pub(crate) use text::text;
-pub(crate) use uses::Objects;
 
 /// Plans, and prints the plan.
 ///
@@ -49,7 +48,7 @@ pub(crate) fn run(
     let taken = input::take(origin, args.now, &args.read, &args.way, args.to, printer)?;
     let making = Making {
         manifests: &args.way.scan,
-        objects: origin.into(),
+        objects: origin,
         seed: (!args.no_rehearsal).then_some(args.seed),
         snapshots: match origin {
             None => "examples/job-site/snapshot.yaml".to_owned(),
@@ -84,8 +83,8 @@ fn exit(plan: &UpgradePlan) -> Exit {
 pub(crate) struct Making<'m> {
     /// Where API versions that go are looked for, beside the cluster.
     pub(crate) manifests: &'m [PathBuf],
-    /// Where the cluster's objects are.
-    pub(crate) objects: Objects<'m>,
+    /// Where the cluster's objects are; none where it is the example.
+    pub(crate) objects: Option<Origin<'m>>,
     /// The seed of the rehearsals; without one nothing is rehearsed.
     pub(crate) seed: Option<u64>,
     /// Arguments that name the cluster, for commands that are shown.

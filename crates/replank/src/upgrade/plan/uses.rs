@@ -1,7 +1,6 @@
 //! API versions that are used and go: what a scan of manifests, and of the snapshot's own files, finds.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use replank_advice::upgrade::minor::Minor;
@@ -14,7 +13,6 @@ use replank_lifecycle::release::Release;
 use replank_lifecycle::table::{Product, Table};
 
 use crate::failure::Failure;
-use crate::live::LiveArgs;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::scan::of_live;
@@ -23,36 +21,18 @@ use crate::snapshot::Origin;
 /// Files that could not be read and are named.
 const TOLD_MAX: usize = 5;
 
-/// Where the cluster's own objects are.
-#[derive(Clone, Copy)]
-pub(crate) enum Objects<'o> {
-    /// In the files of a snapshot.
-    Files(&'o [OsString]),
-    /// On an API server.
-    Live(&'o LiveArgs),
-}
-
-impl<'o> From<Option<Origin<'o>>> for Objects<'o> {
-    fn from(origin: Option<Origin<'o>>) -> Self {
-        match origin {
-            None => Self::Files(&[]),
-            Some(Origin::Files(files)) => Self::Files(files),
-            Some(Origin::Live(live)) => Self::Live(live),
-        }
-    }
-}
-
 /// Looks for them, in manifests and in the cluster's own objects.
 pub(crate) fn find(
     manifests: &[PathBuf],
-    objects: Objects<'_>,
+    objects: Option<Origin<'_>>,
     draft: &UpgradePlan,
     printer: &mut Printer,
 ) -> Result<(Vec<ApiUse>, Scanned), Failure> {
     let is_file = |path: &&PathBuf| path.as_os_str() != "-";
     let (snapshots, live): (Vec<PathBuf>, _) = match objects {
-        Objects::Files(files) => (files.iter().map(PathBuf::from).collect(), None),
-        Objects::Live(live) => (Vec::new(), Some(live)),
+        None => (Vec::new(), None),
+        Some(Origin::Files(files)) => (files.iter().map(PathBuf::from).collect(), None),
+        Some(Origin::Live(live)) => (Vec::new(), Some(live)),
     };
     let paths: Vec<PathBuf> = manifests.iter().chain(snapshots.iter().filter(is_file)).cloned().collect();
     let scanned = match (manifests.is_empty(), paths.is_empty() && live.is_none()) {

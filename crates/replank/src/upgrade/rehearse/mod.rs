@@ -35,7 +35,7 @@ pub(crate) fn run(
     };
     let taken = input::take(Some(origin), args.now, &args.read, &args.upgrade.way, to, printer)?;
     let draft = taken.plan(&Looked::default())?;
-    let (found, scanned) = uses::find(&args.upgrade.way.scan, Some(origin).into(), &draft, printer)?;
+    let (found, scanned) = uses::find(&args.upgrade.way.scan, Some(origin), &draft, printer)?;
     let looked = Looked { uses: found, scanned, ..Looked::default() };
     let plan = taken.plan(&looked)?;
     let rehearsed = rehearse(args, &taken, plan, &looked, interrupt)?;

@@ -23,7 +23,7 @@ use crate::live::LiveArgs;
 use crate::printer::Printer;
 use crate::roll::unhealthy;
 use crate::snapshot::{self, Cluster, Origin, ReadArgs};
-use crate::upgrade::plan::{Making, Objects, Planned, Taken, planned};
+use crate::upgrade::plan::{Making, Planned, Taken, planned};
 
 /// Where a plan's facts are read.
 pub(super) struct Eyes<'e> {
@@ -105,7 +105,7 @@ impl Eyes<'_> {
         let named = input.name.strip_prefix("context ").unwrap_or(&input.name);
         let making = Making {
             manifests: self.scan,
-            objects: Objects::Live(self.live),
+            objects: Some(Origin::Live(self.live)),
             seed,
             snapshots: format!("--context {named}"),
         };

@@ -12,7 +12,7 @@ const OWNED: &str = "kubernetes.io/cluster/";
 /// Cluster Autoscaler's tag of a cluster's groups. Its other tags begin like it, and have words of their own there.
 const SCALED: &str = "k8s.io/cluster-autoscaler/";
 /// EKS's own tag of the groups behind its node groups.
-const MANAGED: &str = "eks:cluster-name";
+pub const TAG_CLUSTER: &str = "eks:cluster-name";
 
 /// The name, where nodes tell one and no other.
 #[must_use]
@@ -33,7 +33,7 @@ pub fn cluster_name(view: &View) -> Option<Text> {
 #[must_use]
 pub fn named_by_tags<'t>(tags: impl Iterator<Item = (&'t str, &'t str)>) -> BTreeSet<String> {
     let named = |(key, value): (&'t str, &'t str)| {
-        if key == MANAGED {
+        if key == TAG_CLUSTER {
             return Some(value);
         }
         let name = key.strip_prefix(OWNED).or_else(|| key.strip_prefix(SCALED))?;

@@ -4,7 +4,7 @@
 //! that a node shows.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -118,17 +118,17 @@ impl Releases {
     /// # Errors
     /// Where the text is of another form; nothing is taken in then.
     pub fn overlay(&mut self, text: &str) -> Result<usize, NotReleases> {
-        let mut more: Vec<Release> = serde_json::from_str(text)?;
+        let more: Vec<Release> = serde_json::from_str(text)?;
         if let Some(wrong) = more.iter().find(|one| one.version.parse::<ReleaseVersion>().is_err()) {
             return Err(NotReleases::Version(wrong.version.to_string()));
         }
-        let mut known = BTreeSet::new();
-        more.reverse();
-        more.retain(|one| known.insert(one.version.clone()));
-        more.reverse();
-        let count = more.len();
-        self.rows.retain(|row| more.iter().all(|one| one.version != row.version));
-        self.rows.extend(more);
+        // Of two for one release, the last counts.
+        let versions = more.iter().enumerate().map(|(at, one)| (one.version.clone(), at));
+        let last: BTreeMap<Cow<'static, str>, usize> = versions.collect();
+        self.rows.retain(|row| !last.contains_key(&row.version));
+        let more = more.into_iter().enumerate().filter(|(at, one)| last.get(&one.version) == Some(at));
+        self.rows.extend(more.map(|(_, one)| one));
+        let count = last.len();
         self.rows.sort_by(|a, b| b.day().cmp(a.day()));
         if let Some(newest) = self.rows.first().map(Release::day).filter(|day| day.len() == 8) {
             let date = format!("{}-{}-{}", &newest[..4], &newest[4..6], &newest[6..]);

@@ -94,7 +94,7 @@ struct Tried {
     /// Which one more pod like this it is; `None` if it is the pod itself.
     another: Option<usize>,
     /// That it was sure of one, if it was.
-    certain: Option<CertainFit>,
+    certain_fit: Option<CertainFit>,
     /// How far the trial was before it was put there, if it was.
     placed: Option<Mark>,
 }
@@ -109,7 +109,7 @@ impl Search<'_> {
     /// # Errors
     /// The scheduler's words, if there is none; the pod stays where it was.
     pub fn fits(&mut self, pod: &Arc<Pod>) -> Result<(), Text> {
-        if self.is_certain(pod, None) { Ok(()) } else { self.find(pod).map(drop) }
+        if self.note_certain_fit(pod, None) { Ok(()) } else { self.find(pod).map(drop) }
     }
 
     /// Finds a place for a pod other than its present one, and takes it.
@@ -122,7 +122,7 @@ impl Search<'_> {
 
     /// Whether there is a place for one more pod like this one; it is taken.
     pub fn find_for_another(&mut self, pod: &Arc<Pod>, number: usize) -> bool {
-        self.is_certain(pod, Some(number)) || self.find_beside(pod, number).is_ok()
+        self.note_certain_fit(pod, Some(number)) || self.find_beside(pod, number).is_ok()
     }
 
     /// Finds a place for one more pod like this one, which stays where it is, and takes it.
@@ -141,27 +141,30 @@ impl Search<'_> {
     /// Takes back everything that was tried since a point.
     pub fn rewind(&mut self, Step(to): Step) {
         let mut first: Option<Mark> = None;
-        for Tried { certain, placed, .. } in self.tried.drain(to.min(self.tried.len())..) {
+        for Tried { certain_fit, placed, .. } in self.tried.drain(to.min(self.tried.len())..) {
             first = placed.into_iter().chain(first).min();
-            certain.filter(|_| placed.is_none()).into_iter().for_each(|one| self.certain_fits.take_back(one));
+            let unplaced = certain_fit.filter(|_| placed.is_none());
+            unplaced.into_iter().for_each(|one| self.certain_fits.take_back(one));
         }
         let Some(first) = first else { return };
         self.trial.revert_to(first);
         // Those that were tried before and put somewhere later have a promise again.
-        let later = |one: &&mut Tried| one.certain.is_some() && one.placed.is_some_and(|mark| mark >= first);
+        let later =
+            |one: &&mut Tried| one.certain_fit.is_some() && one.placed.is_some_and(|mark| mark >= first);
         for one in self.tried.iter_mut().filter(later) {
             one.placed = None;
-            one.certain.into_iter().for_each(|certain| self.certain_fits.add(certain));
+            one.certain_fit.into_iter().for_each(|fit| self.certain_fits.add(fit));
         }
     }
 
-    fn is_certain(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
-        let certain = self.trial.certain_fit(self.view, pod, &self.certain_fits);
-        if let Some(one) = certain {
+    /// Counts a pod in that is sure of a place, without putting it there; whether it is.
+    fn note_certain_fit(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
+        let certain_fit = self.trial.certain_fit(self.view, pod, &self.certain_fits);
+        if let Some(one) = certain_fit {
             self.certain_fits.add(one);
-            self.tried.push(Tried { pod: pod.clone(), another, certain, placed: None });
+            self.tried.push(Tried { pod: pod.clone(), another, certain_fit, placed: None });
         }
-        certain.is_some()
+        certain_fit.is_some()
     }
 
     fn place(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> Result<NodeName, Text> {
@@ -171,7 +174,7 @@ impl Search<'_> {
         let before = self.trial.mark();
         let found = self.put(pod, another);
         if found.is_ok() {
-            self.tried.push(Tried { pod: pod.clone(), another, certain: None, placed: Some(before) });
+            self.tried.push(Tried { pod: pod.clone(), another, certain_fit: None, placed: Some(before) });
         }
         found
     }

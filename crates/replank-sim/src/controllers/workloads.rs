@@ -93,7 +93,7 @@ impl Workloads {
                 self.revision_changed(ctx, gone);
             }
             (_, Some(Object::Deployment(new))) => {
-                if self.rollouts.has_told(*slot, new.meta.resource_version) {
+                if self.rollouts.is_synced(*slot, new.meta.resource_version) {
                     ctx.queue.add_idle(ctx.agenda, Controller::Deployment, *slot);
                 } else {
                     ctx.enqueue(Controller::Deployment, *slot);

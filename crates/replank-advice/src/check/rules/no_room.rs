@@ -7,12 +7,12 @@
 //! Where a plan allows no surge, a new node comes only when an old one is gone. Then one old node at least has to be emptied onto the nodes
 //! that stay; if none can be, the roll does not begin.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_model::object::cloud::NodeGroup;
+use replank_model::object::cloud::{NodeGroup, NodeProfile};
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, NodeName, Text};
+use replank_model::text::{GroupName, NodeName, Text, Zone};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods, workload_or_pod};
 use super::super::survey::{Subject, Survey};
@@ -27,7 +27,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut groups = survey.groups_renewed();
     let pools = survey.pools_renewed();
     groups.extend(&pools);
-    let alone = of_each_kind(survey.replaced_alone());
+    let alone = of_each_kind(&survey.replaced_alone());
     groups.extend(&alone);
     let mut places = Places::with_groups(survey.view, groups.into_iter(), target, survey.nodes.clone());
     let mut known = BTreeMap::new();
@@ -51,11 +51,26 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     counted.chain(without_surge(survey, &housed)).collect()
 }
 
+/// What new nodes of a group are like, as far as it can be ordered: the rest is compared.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Kind<'g> {
+    zones: &'g [Zone],
+    labels: &'g [(Text, Text)],
+}
+
 /// One group of each kind of node: where many are alike, one new node tells as much as all of them.
-fn of_each_kind(groups: Vec<Arc<NodeGroup>>) -> Vec<Arc<NodeGroup>> {
-    let mut known = BTreeSet::new();
-    let groups = groups.into_iter();
-    groups.filter(|group| known.insert(format!("{:?} {:?}", group.zones, group.profile()))).collect()
+fn of_each_kind(groups: &[Arc<NodeGroup>]) -> Vec<Arc<NodeGroup>> {
+    let mut known: BTreeMap<Kind<'_>, Vec<&NodeProfile>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for group in groups {
+        let profile = group.profile();
+        let alike = known.entry(Kind { zones: &group.zones, labels: profile.labels.pairs() }).or_default();
+        if !alike.contains(&profile) {
+            alike.push(profile);
+            all.push(group.clone());
+        }
+    }
+    all
 }
 
 /// That no old node of groups without a surge can be emptied first, though all pods have a place once there are new nodes.

@@ -22,8 +22,8 @@ pub(in crate::controllers) struct Memory {
     compared: FxHashMap<Uid, Compared>,
     /// Deployments whose rollout is over, by slot.
     settled: FxHashMap<u32, Settled>,
-    /// The versions of Deployments that tell all there is to tell of their ReplicaSets, by slot.
-    told: FxHashMap<u32, ResourceVersion>,
+    /// The versions of Deployments whose status is in sync with their ReplicaSets, by slot.
+    synced: FxHashMap<u32, ResourceVersion>,
     /// What Deployments say.
     words: Words,
 }
@@ -100,14 +100,14 @@ impl Memory {
         }
     }
 
-    /// Notes that a Deployment tells all there is to tell of its ReplicaSets.
-    pub(super) fn tell(&mut self, slot: u32, version: ResourceVersion) {
-        self.told.insert(slot, version);
+    /// Notes that a Deployment's status is in sync with its ReplicaSets.
+    pub(super) fn set_synced(&mut self, slot: u32, version: ResourceVersion) {
+        self.synced.insert(slot, version);
     }
 
     /// Whether a look at a Deployment would find nothing to do, if nothing happens to its ReplicaSets.
-    pub(in crate::controllers) fn has_told(&self, slot: u32, version: ResourceVersion) -> bool {
-        self.told.get(&slot) == Some(&version)
+    pub(in crate::controllers) fn is_synced(&self, slot: u32, version: ResourceVersion) -> bool {
+        self.synced.get(&slot) == Some(&version)
     }
 
     /// A ReplicaSet is gone.

@@ -47,13 +47,13 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: 
             if status != deployment.status {
                 ctx.api.modify_status_at(ix, |deployment: &mut Deployment| deployment.status = status);
             }
-            note_what_is_told(ctx, memory, ix);
+            note_synced(ctx, memory, ix);
             return Ok(());
         }
         if let Some(split) = settled.split(ctx.view(), index, &deployment) {
             let mut look = Look { ctx, words, slot, deployment, sets: Vec::new(), present: None, kept: None };
             look.write_rollout_status(&split)?;
-            note_what_is_told(ctx, memory, ix);
+            note_synced(ctx, memory, ix);
             return Ok(());
         }
     }
@@ -87,10 +87,10 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: 
 }
 
 /// After a look that left only the status to write: the next look finds what this one has written, and nothing else to write, unless a rollout begins.
-fn note_what_is_told(ctx: &Ctx<'_>, memory: &mut Memory, ix: Ix<Deployment>) {
+fn note_synced(ctx: &Ctx<'_>, memory: &mut Memory, ix: Ix<Deployment>) {
     let written = ctx.view().deployments.get(ix);
     if let Some(written) = written.filter(|written| has_nothing_to_say_of_progress(written)) {
-        memory.tell(ix.raw(), written.meta.resource_version);
+        memory.set_synced(ix.raw(), written.meta.resource_version);
     }
 }
 

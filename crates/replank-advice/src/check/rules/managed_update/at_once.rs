@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_facts::cluster_name::cluster_name;
+use replank_facts::cluster_name::{TAG_CLUSTER, cluster_name};
 use replank_facts::remedy::{Owner, update_config};
 use replank_model::int_or_string::Rounding;
 use replank_model::object::cloud::NodeGroup;
@@ -17,9 +17,6 @@ use replank_model::time::Span;
 use super::super::super::survey::{Subject, Survey};
 use super::super::pdb_slow::{DRAIN_MAX, longest_wait, ready_after};
 use super::hold::{Hold, Sure, named};
-
-/// Tag of the Auto Scaling group behind a managed node group.
-const CLUSTER: &str = "eks:cluster-name";
 
 /// A budget under which one node after the other is drained in time, and not as many as EKS drains at once.
 pub(super) fn crowded(
@@ -52,7 +49,8 @@ pub(super) fn crowded(
         group.name
     );
     let facts = survey.facts.iter().find(|facts| facts.name == group.name);
-    let cluster = facts.and_then(|facts| facts.tag(CLUSTER)).cloned().or_else(|| cluster_name(survey.view));
+    let cluster =
+        facts.and_then(|facts| facts.tag(TAG_CLUSTER)).cloned().or_else(|| cluster_name(survey.view));
     let owner = facts.and_then(|facts| Owner::of(&facts.tags));
     let remedy = update_config(
         cluster.as_deref(),

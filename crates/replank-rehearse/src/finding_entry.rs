@@ -3,7 +3,7 @@
 use replank_facts::coverage::{Coverage, Unseen, not_seen};
 use replank_facts::finding::{Finding, ObjectName, Severity};
 use replank_facts::remedy::{
-    Block, Change, Commit, Edit, Managers, Remedy, Target, TargetKind, Way, blocks, commits, either,
+    Block, Change, Commit, Edit, Installed, Remedy, Target, TargetKind, Way, blocks, commits, either,
 };
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
@@ -115,7 +115,7 @@ impl FindingEntry {
         id: &'static str,
         finding: &Finding<R>,
         proofs: &Proofs,
-        managers: &mut Managers<'_>,
+        installed: &mut Installed<'_>,
     ) -> Self {
         let remedy = &finding.remedy;
         if remedy.ways.is_empty() {
@@ -141,7 +141,7 @@ impl FindingEntry {
         let kind = TargetKind::of(&finding.object.kind);
         let at = kind.map(|kind| Target::new(kind, finding.object.key.clone()));
         let edits = proved.iter().take(1).flat_map(|way| &way.edits);
-        let commits: Vec<Commit> = edits.flat_map(|edit| commits(managers, edit, at.as_ref())).collect();
+        let commits: Vec<Commit> = edits.flat_map(|edit| commits(installed, edit, at.as_ref())).collect();
         let told = commits.iter().map(ToString::to_string);
         let text: Vec<String> = look.into_iter().chain([either(&shown)]).chain(told).collect();
         let proof = match (proved.is_empty(), proofs.rehearsed) {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::edit::quoted;
 use super::hcl;
-use super::owner::Owner;
+use super::managed_by::ManagedBy;
 use super::source::{Change, Commit, Form, Source};
 use super::target::{Target, TargetKind};
 use crate::helm::coalesce;
@@ -24,7 +24,7 @@ pub struct Addons(BTreeMap<String, Addon>);
 struct Addon {
     cluster: String,
     values: Configured,
-    owner: Option<Owner>,
+    managed_by: Option<ManagedBy>,
 }
 
 /// The configuration values that an add-on has.
@@ -46,7 +46,7 @@ impl Addons {
             None => Configured::Values(Map::new()),
         };
         let cluster = own["clusterName"].as_str().unwrap_or_default().to_owned();
-        self.0.insert(name.to_owned(), Addon { cluster, values, owner: owner(&own["tags"]) });
+        self.0.insert(name.to_owned(), Addon { cluster, values, managed_by: managed_by(&own["tags"]) });
         true
     }
 
@@ -81,14 +81,14 @@ impl Addons {
             }
             None => commit(of_eks, Form::Members, values.to_string()),
         }];
-        commits.extend(addon.and_then(|addon| addon.owner.as_ref()).and_then(|owner| match owner {
-            Owner::Stack { name, logical_id } => {
+        commits.extend(addon.and_then(|addon| addon.managed_by.as_ref()).and_then(|tool| match tool {
+            ManagedBy::Stack { name, logical_id } => {
                 let source = Source::Stack { name: name.clone(), logical_id: logical_id.clone() };
                 Some(commit(source, Form::Property, of_stack(&values)))
             }
-            Owner::Terraform => Some(commit(Source::Resource, Form::Property, of_terraform(&values))),
+            ManagedBy::Terraform => Some(commit(Source::Resource, Form::Property, of_terraform(&values))),
             // It has them in a file of its own form.
-            Owner::Eksctl => None,
+            ManagedBy::Eksctl => None,
         }));
         commits
     }
@@ -127,10 +127,10 @@ pub fn of_stack(values: &Value) -> String {
     format!("ConfigurationValues: '{}'", values.to_string().replace('\'', "''"))
 }
 
-fn owner(tags: &Value) -> Option<Owner> {
+fn managed_by(tags: &Value) -> Option<ManagedBy> {
     let tags = tags.as_object().into_iter().flatten();
     let tags = tags.filter_map(|(key, value)| Some((Text::from(&**key), Text::from(value.as_str()?))));
-    Owner::of(&tags.collect::<Vec<_>>())
+    ManagedBy::of(&tags.collect::<Vec<_>>())
 }
 
 /// The add-on that an object belongs to, where EKS manages it.

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::edit::{Edit, Verb};
 use super::hcl;
-use super::managers::Managers;
+use super::installed::Installed;
 use super::new_budget::budget;
-use super::source::{Change, Commit, Form, Source, managers as managers_of, release};
+use super::source::{Change, Commit, Form, Source, managers, release};
 use super::target::Target;
 use crate::cluster_name::cluster_name;
 
@@ -19,8 +19,8 @@ const EKS: &str = "eks";
 
 /// What is to be committed for a change, for each object that somebody keeps. A new object is kept by whoever keeps the object it is for.
 #[must_use]
-pub fn commits(managers: &mut Managers<'_>, edit: &Edit, found_at: Option<&Target>) -> Vec<Commit> {
-    let view = managers.view;
+pub fn commits(installed: &mut Installed<'_>, edit: &Edit, found_at: Option<&Target>) -> Vec<Commit> {
+    let view = installed.view;
     let mut commits = Vec::new();
     for (object, body) in bodies(edit) {
         let kept = if matches!(edit, Edit::CreateBudget { .. }) { found_at } else { Some(&object) };
@@ -39,17 +39,17 @@ pub fn commits(managers: &mut Managers<'_>, edit: &Edit, found_at: Option<&Targe
             | Edit::Plan { .. } => Change::Set,
         };
         let source = Source::of(view, &meta);
-        if is_of_addon(managers, (&object, source.as_ref()), &meta) {
+        if is_of_addon(installed, (&object, source.as_ref()), &meta) {
             // Where it is one of the add-on's values, the change says so itself.
             if !matches!(edit, Edit::Configure { .. }) {
                 let cluster = cluster_name(view);
-                commits.extend(managers.addons.commits((&object, change), &body, cluster.as_deref()));
+                commits.extend(installed.addons.commits((&object, change), &body, cluster.as_deref()));
             }
             continue;
         }
         let Some(source) = source else { continue };
         let of_release = release(&meta).filter(|_| change == Change::Set && !is_of_argo(&source));
-        let values = of_release.and_then(|release| managers.values(&release, &object, &body));
+        let values = of_release.and_then(|release| installed.values(&release, &object, &body));
         let (form, text) = match (values, &source) {
             (Some(values), Source::Repository(_)) => {
                 (Form::Values, yaml(&json!({"spec": {"values": values}}), 0))
@@ -109,12 +109,12 @@ fn is_of_argo(source: &Source) -> bool {
 }
 
 /// Whether EKS manages an object with an add-on: it has written it, or the account has the add-on and the dump does not say who has written the object.
-fn is_of_addon(managers: &Managers<'_>, (object, source): (&Target, Option<&Source>), meta: &Meta) -> bool {
+fn is_of_addon(installed: &Installed<'_>, (object, source): (&Target, Option<&Source>), meta: &Meta) -> bool {
     if meta.controller().is_some() || matches!(source, Some(Source::Repository(_) | Source::Release(_))) {
         return false;
     }
-    match managers_of(meta).as_slice() {
-        [] => managers.addons.has(object),
+    match managers(meta).as_slice() {
+        [] => installed.addons.has(object),
         all => all.iter().any(|manager| manager == EKS),
     }
 }

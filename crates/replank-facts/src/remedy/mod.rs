@@ -10,10 +10,10 @@ mod commits;
 mod edit;
 mod flow;
 mod hcl;
-mod managers;
+mod installed;
+mod managed_by;
 mod new_budget;
 mod nodegroup;
-mod owner;
 mod source;
 mod target;
 #[cfg(test)]
@@ -23,10 +23,10 @@ pub use addon::{Addons, of_stack, of_terraform, update_addon};
 pub use blocks::{Block, Sort, blocks};
 pub use commits::commits;
 pub use edit::{Edit, Verb, Write};
-pub use managers::Managers;
+pub use installed::Installed;
+pub use managed_by::ManagedBy;
 pub use new_budget::BudgetBound;
 pub use nodegroup::update_config;
-pub use owner::Owner;
 pub use source::{Change, Commit, Form, Source};
 pub use target::{Target, TargetKind};
 

@@ -3,14 +3,14 @@
 
 use replank_model::int_or_string::IntOrString;
 
-use super::owner::Owner;
+use super::managed_by::ManagedBy;
 
 /// What sets it, in place of what the group has. A percentage goes: EKS takes one of the two.
 #[must_use]
 pub fn update_config(
     cluster: Option<&str>,
     (group, has): (&str, Option<&IntOrString>),
-    owner: Option<&Owner>,
+    managed_by: Option<&ManagedBy>,
     nodes: usize,
 ) -> String {
     let own = match cluster {
@@ -25,17 +25,17 @@ pub fn update_config(
         Some(IntOrString::String(_)) => ", in place of its percentage",
         Some(IntOrString::Int(_)) | None => "",
     };
-    let managed = match owner {
-        Some(Owner::Stack { name, logical_id }) => {
+    let managed = match managed_by {
+        Some(ManagedBy::Stack { name, logical_id }) => {
             let named = logical_id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
             format!(
                 "# CloudFormation stack {name} manages node group {group}: set this in its AWS::EKS::Nodegroup{named}{instead}:\nUpdateConfig:\n  MaxUnavailable: {nodes}"
             )
         }
-        Some(Owner::Terraform) => format!(
+        Some(ManagedBy::Terraform) => format!(
             "# Terraform manages node group {group}, as its tags say: set this in its aws_eks_node_group{instead}:\nupdate_config {{\n  max_unavailable = {nodes}\n}}"
         ),
-        Some(Owner::Eksctl) => format!(
+        Some(ManagedBy::Eksctl) => format!(
             "# eksctl manages node group {group}: set this in its config file{instead}, and pass it to eksctl update nodegroup:\nmanagedNodeGroups:\n- name: {group}\n  updateConfig:\n    maxUnavailable: {nodes}"
         ),
         None => return own,
@@ -56,7 +56,7 @@ mod tests {
         let told = |tags: &[(&str, &str)]| {
             let tags: Vec<(Text, Text)> =
                 tags.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-            let text = update_config(Some("shop"), ("web", Some(&share)), Owner::of(&tags).as_ref(), 1);
+            let text = update_config(Some("shop"), ("web", Some(&share)), ManagedBy::of(&tags).as_ref(), 1);
             blocks(&text).into_iter().map(|block| (block.sort, block.text)).collect::<Vec<_>>()
         };
         let stack = ("aws:cloudformation:stack-name", "nodes");

@@ -94,8 +94,8 @@ fn a_kustomization_replaces_lists_that_it_would_join() {
     let spread = json!({"spec": {"template": {"spec": {"topologySpreadConstraints": [{"maxSkew": 1}]}}}});
     let told = |edit: &Edit| {
         let (view, addons) = (owned("web"), Addons::default());
-        let mut managers = Managers::new(&view, &addons, &|_| None);
-        commits(&mut managers, edit, None).into_iter().map(|commit| commit.text).collect::<Vec<_>>()
+        let mut installed = Installed::new(&view, &addons, &|_| None);
+        commits(&mut installed, edit, None).into_iter().map(|commit| commit.text).collect::<Vec<_>>()
     };
     let patch = told(&Edit::Patch { of: deployment(), patch: spread.clone() }).remove(0);
     assert!(patch.contains(r#"[{"maxSkew":1},{"$patch":"replace"}]"#), "{patch}");
@@ -129,10 +129,10 @@ fn a_release_is_unpacked_once_for_all_changes() {
         None
     };
     let addons = Addons::default();
-    let mut managers = Managers::new(&view, &addons, &unpack);
+    let mut installed = Installed::new(&view, &addons, &unpack);
     for name in ["web", "api", "web"] {
         let of = Target::new(TargetKind::Deployment, Key::new("shop", name));
-        assert_eq!(commits(&mut managers, &Edit::Scale { of, replicas: 2 }, None).len(), 1);
+        assert_eq!(commits(&mut installed, &Edit::Scale { of, replicas: 2 }, None).len(), 1);
     }
     assert_eq!(asked.get(), 1);
 }
@@ -152,7 +152,7 @@ fn an_add_on_is_known_by_who_has_written_the_object() {
         }
         let of = Target::new(TargetKind::PodDisruptionBudget, Key::new("kube-system", "coredns"));
         let edit = Edit::Patch { of, patch: json!({"spec": {"maxUnavailable": 1, "minAvailable": null}}) };
-        let commits = commits(&mut Managers::new(&view, &addons, &|_| None), &edit, None);
+        let commits = commits(&mut Installed::new(&view, &addons, &|_| None), &edit, None);
         commits.into_iter().map(|commit| commit.source.tool()).collect::<Vec<_>>()
     };
     let by = |manager: &str| json!([{"manager": manager, "operation": "Apply"}]);

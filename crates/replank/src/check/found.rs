@@ -9,14 +9,14 @@ use replank_facts::coverage::{Allowed, Coverage};
 use replank_facts::groups::GroupBy;
 use replank_facts::images::{BadImage, Releases};
 use replank_facts::plan::{Plan, RunOptions};
-use replank_facts::remedy::{Addons, Managers};
+use replank_facts::remedy::{Addons, Installed};
 use replank_model::delta::Delta;
 use replank_model::view::View;
 use replank_rehearse::FindingEntry;
 use replank_rehearse::proof::{Ground, Proofs, Trials, prove};
 
 use super::account::Answers;
-use super::release;
+use super::helm_release;
 
 /// Pods up to which a roll is rehearsed again with the remedies of what blocks it.
 const REHEARSED_MAX: usize = 20_000;
@@ -118,10 +118,10 @@ impl Found {
     pub(crate) fn entries(&self, coverage: &Coverage) -> Vec<FindingEntry> {
         let none = Addons::default();
         let addons = self.account.as_ref().map_or(&none, |answers| &answers.addons);
-        let mut managers = Managers::new(&self.ground.view, addons, &release::unpacked);
+        let mut installed = Installed::new(&self.ground.view, addons, &helm_release::unpacked);
         let all = self.findings.iter().zip(&self.proofs);
         all.map(|(finding, proofs)| {
-            FindingEntry::proved(finding.rule.id(), finding, proofs, &mut managers)
+            FindingEntry::proved(finding.rule.id(), finding, proofs, &mut installed)
                 .seeing(coverage, finding.rule.reads())
         })
         .collect()

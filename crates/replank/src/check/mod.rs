@@ -6,10 +6,10 @@ mod checked;
 mod found;
 mod gate;
 mod github;
+pub(crate) mod helm_release;
 mod json;
 mod markdown;
 mod preview;
-pub(crate) mod release;
 pub(crate) mod sarif;
 
 use crate::output::CheckFormat;

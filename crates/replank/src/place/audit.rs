@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_advice::audit::{self, Finding, Options, Rule, Severity};
 use replank_facts::coverage::Coverage;
-use replank_facts::remedy::{Addons, Managers};
+use replank_facts::remedy::{Addons, Installed};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_rehearse::proof::{Ground, Trials, prove};
@@ -12,7 +12,7 @@ use replank_rehearse::{FindingEntry, count_budgets};
 use serde_json::json;
 
 use super::PlaceArgs;
-use crate::check::release;
+use crate::check::helm_release;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -75,11 +75,11 @@ fn audited(mut view: View, now: Option<Time>, options: &Options, coverage: &Cove
     let findings = find(&ground);
     let proofs = prove(&ground, &findings, &find, None, Trials::of(&ground));
     let addons = Addons::default();
-    let mut managers = Managers::new(&ground.view, &addons, &release::unpacked);
+    let mut installed = Installed::new(&ground.view, &addons, &helm_release::unpacked);
     let proved = findings.into_iter().zip(&proofs);
     proved
         .map(|(finding, proofs)| Audited {
-            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs, &mut managers)
+            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs, &mut installed)
                 .seeing(coverage, finding.rule.reads()),
             finding,
         })

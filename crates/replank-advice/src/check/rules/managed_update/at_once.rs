@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use replank_facts::cluster_name::{TAG_CLUSTER, cluster_name};
-use replank_facts::remedy::{Owner, update_config};
+use replank_facts::remedy::{ManagedBy, update_config};
 use replank_model::int_or_string::Rounding;
 use replank_model::object::cloud::NodeGroup;
 use replank_model::object::meta::Key;
@@ -51,11 +51,11 @@ pub(super) fn crowded(
     let facts = survey.facts.iter().find(|facts| facts.name == group.name);
     let cluster =
         facts.and_then(|facts| facts.tag(TAG_CLUSTER)).cloned().or_else(|| cluster_name(survey.view));
-    let owner = facts.and_then(|facts| Owner::of(&facts.tags));
+    let managed_by = facts.and_then(|facts| ManagedBy::of(&facts.tags));
     let remedy = update_config(
         cluster.as_deref(),
         (group.name.as_str(), group.update_at_once.as_ref()),
-        owner.as_ref(),
+        managed_by.as_ref(),
         fewer,
     );
     Some(Hold::new(Sure::Possible, what, remedy))

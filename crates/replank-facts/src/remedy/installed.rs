@@ -1,4 +1,4 @@
-//! Who manages objects, as far as that takes more than the object: releases of Helm, each unpacked once, and add-ons of the account.
+//! What Helm and EKS have installed, as far as that takes more than an object to tell: releases of Helm, each unpacked once, and add-ons of the account.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::addon::Addons;
 use super::target::Target;
 use crate::helm::{self, Release, Unpack};
 
-/// What is asked for each change.
-pub struct Managers<'m> {
+/// Releases of Helm and add-ons of EKS, asked for each change.
+pub struct Installed<'m> {
     pub(super) view: &'m View,
     pub(super) addons: &'m Addons,
     unpack: Unpack<'m>,
@@ -22,7 +22,7 @@ pub struct Managers<'m> {
 /// Releases that are kept. Findings are sorted by object, so that those of a release stand near each other; a release may have some MB of templates.
 const KEPT_MAX: usize = 64;
 
-impl<'m> Managers<'m> {
+impl<'m> Installed<'m> {
     /// Of a cluster and its account.
     #[must_use]
     pub fn new(view: &'m View, addons: &'m Addons, unpack: Unpack<'m>) -> Self {

@@ -12,9 +12,9 @@ const EKSCTL: [&str; 2] = ["alpha.eksctl.io/nodegroup-name", "alpha.eksctl.io/cl
 /// Keys of tags by which people say what manages something, in small letters and without what stands between words.
 const SAID_BY: [&str; 4] = ["managedby", "provisionedby", "createdby", "terraform"];
 
-/// Who manages something of an account.
+/// What manages something of an account, in the sense of the label `app.kubernetes.io/managed-by`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum ManagedBy {
     /// A stack of CloudFormation, in which it has a name.
     Stack {
         /// The stack's name.
@@ -28,7 +28,7 @@ pub enum Owner {
     Terraform,
 }
 
-impl Owner {
+impl ManagedBy {
     /// By tags; nothing where none of them says so.
     #[must_use]
     pub fn of(tags: &[(Text, Text)]) -> Option<Self> {

@@ -30,10 +30,21 @@ pub(crate) struct Case {
     pub(crate) bad_images: Vec<String>,
     /// Whether it is checked with `--managed-update`.
     pub(crate) managed_update: bool,
+    /// What it is put to.
+    pub(crate) trial: Trial,
     /// The cluster's entries.
     pub(crate) cluster: Vec<Value>,
     /// What must be found, and what may be.
     pub(crate) labels: Vec<Label>,
+}
+
+/// What a case is put to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trial {
+    /// `replank check`.
+    Check,
+    /// `replank rehearse`, with the lines of a script, if there are any.
+    Rehearse(Vec<String>),
 }
 
 /// What a line of `expect` says.
@@ -124,6 +135,7 @@ impl Case {
             aws: entry.list("aws"),
             bad_images: entry.texts("bad images"),
             managed_update: entry.flag("managed update"),
+            trial: entry.texts_if_given("rehearse").map_or(Trial::Check, Trial::Rehearse),
             cluster: entry.list("cluster"),
             labels: entry.list("expect").iter().map(|line| Label::of(line, &place)).collect(),
             topic: topic.to_owned(),
@@ -131,6 +143,11 @@ impl Case {
         };
         entry.end();
         assert!(case.roll.is_none() || case.plan.is_none(), "{place}: roll or plan, not both");
+        let is_of_check = case.managed_update || !case.bad_images.is_empty();
+        assert!(
+            case.trial == Trial::Check || !is_of_check,
+            "{place}: a rehearsal takes neither managed update nor bad images"
+        );
         case
     }
 

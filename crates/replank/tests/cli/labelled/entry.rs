@@ -72,6 +72,11 @@ impl Entry {
         }
     }
 
+    /// Takes a list of texts; none where nothing is said, not even that it is empty.
+    pub(crate) fn texts_if_given(&mut self, name: &str) -> Option<Vec<String>> {
+        self.members.contains_key(name).then(|| self.texts(name))
+    }
+
     /// Takes a list of texts.
     pub(crate) fn texts(&mut self, name: &str) -> Vec<String> {
         let items = self.list(name);

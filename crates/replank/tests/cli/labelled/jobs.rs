@@ -47,6 +47,10 @@ pub(crate) fn job(cluster: &mut Cluster, named: (String, String, usize), entry: 
         let since = (state != State::Pending).then_some(started);
         let mut made =
             Pod { namespace: &namespace, name: &pod, node: place, owner, state, since }.object(&template);
+        if state != State::Succeeded {
+            // Until the Job has counted how it ended (KEP-2307); without it, the end of a pod that is deleted would count nowhere.
+            merge(&mut made, json!({"metadata": {"finalizers": ["batch.kubernetes.io/job-tracking"]}}));
+        }
         merge(&mut made, with.clone());
         cluster.objects.push(made);
     }

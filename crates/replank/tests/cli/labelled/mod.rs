@@ -1,4 +1,4 @@
-//! The labelled set: small snapshots with what `replank check` must find in each, and nothing else.
+//! The labelled set: small snapshots with what `replank check` or a rehearsal must find in each, and nothing else.
 //!
 //! `testdata/labelled/README.md` describes the form. `REPLANK_LABELLED` names another directory in the same form.
 
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::common::{command, root, scratch};
-use case::{Case, Found};
+use case::{Case, Found, Trial};
 use cluster::Cluster;
 use score::Score;
 
@@ -27,7 +27,7 @@ use score::Score;
 pub(crate) const NOW: &str = "2026-11-20T09:52:00Z";
 
 #[test]
-fn check_finds_what_the_labels_say() {
+fn what_is_found_is_what_the_labels_say() {
     let directory = std::env::var_os("REPLANK_LABELLED")
         .map_or_else(|| root().join("testdata/labelled"), |given| root().join(PathBuf::from(given)));
     let cases = Case::all(&directory);
@@ -39,7 +39,7 @@ fn check_finds_what_the_labels_say() {
     let mut differences = Vec::new();
     let mut proofs: BTreeMap<String, usize> = BTreeMap::new();
     for case in &cases {
-        let (findings, again) = check(case);
+        let (findings, again) = put_to_trial(case);
         for finding in &findings {
             *proofs.entry(finding["proof"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
             let unproved = unproved_command(finding);
@@ -67,13 +67,23 @@ fn check_finds_what_the_labels_say() {
     );
 }
 
-/// What `replank check` finds in a case, and the call to be made by hand.
-fn check(case: &Case) -> (Vec<Value>, String) {
+/// What is found in a case, and the call to be made by hand.
+fn put_to_trial(case: &Case) -> (Vec<Value>, String) {
     let cluster = Cluster::of(case);
     let file = |what: &str| format!("labelled/{}.{what}", case.full_name());
     let snapshot = scratch(&file("snapshot.json"), text(&cluster.snapshot()));
+    let verb = match &case.trial {
+        Trial::Check => "check",
+        Trial::Rehearse(_) => "rehearse",
+    };
     let mut arguments =
-        vec!["check".to_owned(), snapshot, "-o".into(), "json".into(), "--now".into(), NOW.into()];
+        vec![verb.to_owned(), snapshot, "-o".into(), "json".into(), "--now".into(), NOW.into()];
+    match &case.trial {
+        Trial::Rehearse(script) if !script.is_empty() => {
+            arguments.extend(["--script".into(), scratch(&file("script.txt"), script.join("\n"))]);
+        }
+        Trial::Rehearse(_) | Trial::Check => {}
+    }
     if let Some(spec) = &case.plan {
         let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "labelled"}, "spec": spec});
         arguments.extend(["-f".into(), scratch(&file("plan.json"), text(&plan))]);
@@ -99,8 +109,12 @@ fn check(case: &Case) -> (Vec<Value>, String) {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     super::schemas::hold(&words, &ran.stdout);
     let again = format!("replank {}", arguments.join(" "));
-    // 0: nothing; 3: findings; 6: kinds that no case needs are not in its snapshot, or answers of AWS.
-    assert!(matches!(ran.code, Some(0 | 3 | 6)), "{}: {again}\n{}", case.full_name(), ran.stderr);
+    // 0: nothing; 3: findings; 6: kinds that no case needs are not in its snapshot, or answers of AWS; 4: a rehearsal is blocked.
+    let is_right = match (&case.trial, ran.code) {
+        (Trial::Check | Trial::Rehearse(_), Some(0 | 3 | 6)) | (Trial::Rehearse(_), Some(4)) => true,
+        (Trial::Check | Trial::Rehearse(_), Some(_) | None) => false,
+    };
+    assert!(is_right, "{}: {again}\n{}", case.full_name(), ran.stderr);
     (ran.json()["findings"].as_array().expect("a list of findings").clone(), again)
 }
 

@@ -10,7 +10,7 @@ use replank_model::time::{Span, Time};
 use replank_sim::script::{Befalls, CloudSays, ScriptEvent, Target, What, interruptions, rates};
 
 use super::Scene;
-use crate::cli::RehearseArgs;
+use super::args::RehearseArgs;
 use crate::failure::Failure;
 use crate::hpa::trace::Trace;
 

@@ -15,8 +15,8 @@ use replank_rehearse::{Rehearsal, RehearsalResult, Stop};
 use serde::Serialize;
 
 use super::Scene;
+use super::args::{RehearseArgs, WayArg};
 use super::run::{as_other, as_replank, options, rolled, with_groups};
-use crate::cli::{RehearseArgs, WayArg};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

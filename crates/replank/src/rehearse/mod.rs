@@ -1,5 +1,6 @@
 //! `replank rehearse`.
 
+mod args;
 mod besides;
 mod compare;
 mod connections;
@@ -37,7 +38,6 @@ mod sweep;
 use std::sync::Arc;
 
 use crate::check::account;
-use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -53,9 +53,9 @@ use crate::roll::fits;
 use crate::scale::input;
 use crate::upgrade;
 use crate::zone::times_of_markdown;
+pub(crate) use args::RehearseArgs;
 use besides::Besides;
 use document::{Among, Document};
-pub(crate) use on_cluster::OnClusterArgs;
 use on_cluster::Packed;
 use reports::Form;
 use run::{Rehearsed, Remedies};

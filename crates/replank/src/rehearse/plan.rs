@@ -16,7 +16,7 @@ use replank_model::view::View;
 use serde_json::Value;
 
 use super::groups;
-use crate::cli::PlanArgs;
+use crate::args::PlanArgs;
 use crate::failure::Failure;
 
 /// What to do about a plan that is wrong.

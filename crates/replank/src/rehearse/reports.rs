@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use super::args::RehearseArgs;
 use super::html;
-use crate::cli::RehearseArgs;
 use crate::failure::Failure;
 use crate::printer::Printer;
 

@@ -23,9 +23,9 @@ use replank_rehearse::{Actor, FindingEntry, Progress, Rehearsal, RehearsalResult
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
+use super::args::Require;
 use super::ordered;
 use crate::check::{self, Found};
-use crate::cli::Require;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
 

@@ -21,10 +21,10 @@ use replank_sim::load::Load;
 use replank_sim::script::Script;
 use serde::Serialize;
 
+use super::args::Require;
 use super::groups;
 use super::groups::Grouped;
 use crate::check;
-use crate::cli::Require;
 use crate::failure::Failure;
 use crate::snapshot::Cluster;
 

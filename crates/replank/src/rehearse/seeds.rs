@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use replank_rehearse::RehearsalResult;
 use serde::Serialize;
 
+use super::args::RehearseArgs;
 use super::document::{Among, Document};
 use super::github;
 use super::html;
 use super::reports::{self, Form};
 use super::run::{self, Remedies};
 use super::scene::{Scene, json};
-use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

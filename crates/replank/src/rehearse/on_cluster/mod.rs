@@ -24,12 +24,12 @@ pub(in crate::rehearse) use packed::Packed;
 use part::{BYTES_MAX, Base, Part};
 use replank_live::Connection;
 
+use super::args::RehearseArgs;
 use super::html;
 use super::reports::{self, Form};
 use super::run::{self, Remedies};
 use super::scene::Scene;
 use super::seeds::{one_rehearsal_only, without_any};
-use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

@@ -9,12 +9,12 @@ use replank_advice::upgrade::plan::UpgradePlan;
 use replank_lifecycle::release::Release;
 
 use super::plan::{Looked, Taken, input, uses};
-use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::RehearseFormat;
 use crate::printer::Printer;
+use crate::rehearse::RehearseArgs;
 use crate::snapshot::{HOW_TO_SNAPSHOT, Origin};
 use chain::Came;
 

@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::PlaceFormat;
 use crate::printer::Printer;
+use crate::report::findings::alike;
 use crate::report::words::{count, grouped};
 use crate::report::{Look, Page, Tone};
 
@@ -148,17 +149,9 @@ fn tone(severity: Severity) -> Tone {
 
 /// The findings of one rule; what is found of several objects in the same words is one entry.
 fn write_rule(page: &mut Page, findings: &[&Audited]) {
-    let mut entries: Vec<Vec<&Audited>> = Vec::new();
-    let mut known: BTreeMap<(Severity, &str, bool), usize> = BTreeMap::new();
-    for finding in findings {
-        let Audited { finding: found, entry } = finding;
-        let key = (found.severity, &*found.reason, entry.withheld.is_some());
-        let at = *known.entry(key).or_insert(entries.len());
-        if at == entries.len() {
-            entries.push(Vec::new());
-        }
-        entries[at].push(finding);
-    }
+    let entries = alike(findings.iter().copied(), |Audited { finding, entry }| {
+        (finding.severity, &finding.reason, entry.withheld.is_some())
+    });
     let mut shown: BTreeMap<Severity, usize> = BTreeMap::new();
     let mut left = 0;
     for entry in &entries {

@@ -96,16 +96,19 @@ pub(crate) fn write_worst(page: &mut Page, findings: &[FindingEntry], all: bool)
 pub(crate) fn entries(findings: &[FindingEntry]) -> Vec<Vec<&FindingEntry>> {
     let mut sorted: Vec<&FindingEntry> = findings.iter().collect();
     sorted.sort_by_key(|finding| finding.severity);
-    let mut entries: Vec<Vec<&FindingEntry>> = Vec::new();
-    let mut known: BTreeMap<(Severity, &str, &str, bool), usize> = BTreeMap::new();
-    for finding in sorted {
-        let at = *known
-            .entry((finding.severity, finding.id, &finding.reason, finding.withheld.is_some()))
-            .or_insert(entries.len());
+    alike(sorted, |finding| (finding.severity, finding.id, &finding.reason, finding.withheld.is_some()))
+}
+
+/// Things that differ in nothing of a key, in the order of the first of each.
+pub(crate) fn alike<T: Copy, K: Ord>(all: impl IntoIterator<Item = T>, key: impl Fn(T) -> K) -> Vec<Vec<T>> {
+    let mut entries: Vec<Vec<T>> = Vec::new();
+    let mut known: BTreeMap<K, usize> = BTreeMap::new();
+    for one in all {
+        let at = *known.entry(key(one)).or_insert(entries.len());
         if at == entries.len() {
             entries.push(Vec::new());
         }
-        entries[at].push(finding);
+        entries[at].push(one);
     }
     entries
 }

@@ -4,10 +4,10 @@
 //!
 //! A group that others moved into wants more than before, and for good: its maximum comes back as far as that allows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup};
-use replank_model::text::{NodeName, Text, Zone};
+use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::Time;
 
 use super::balancer;
@@ -29,6 +29,7 @@ use replank_protocol::command::Expected;
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, Replacement};
 use replank_protocol::mark::{self, Before, Begun, Moment, Until};
 use replank_protocol::owner::Owner;
+use replank_protocol::record::RunRecord;
 use replank_protocol::taker::Taker;
 use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
 
@@ -346,10 +347,13 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             return false;
         }
         // What was launched beside nodes that stay, and is in use by now, cannot be taken back.
-        // Where the number of nodes is kept to what is needed, it goes as soon as it is not.
+        // Where the number of nodes is kept to what is needed, it goes as soon as it is not, and so do the tags: they would keep it. A maximum that has to hold it
+        // until then stays as it is, and is told at the end ([`say_left`]).
+        let is_left = ctx.is_scaled && !is_for_way_back;
+        let is_raised = is_ours && !is_left;
         let is_beyond =
             !ctx.is_scaled && (original.desired + roll.moved() + 1..=raised).contains(&group.size.desired);
-        if is_ours || is_beyond {
+        if is_raised || is_beyond {
             let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original });
             ctx.wait(Subject::Bounds(roll.name.clone()), on);
             return true;
@@ -387,6 +391,28 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         untag(ctx, roll.name, key);
     }
     notes.is_empty()
+}
+
+/// Says of groups whose nodes are left to the autoscaler that their maximum is still what the run has raised it to. Nothing on them tells any more what it was: `before` has what
+/// was read there, and after a restart the run's record has it.
+pub(super) fn say_left(
+    ctx: &mut Context<'_>,
+    rolls: &[GroupRoll<'_>],
+    (before, written): (&BTreeMap<GroupName, GroupSize>, Option<&RunRecord>),
+) {
+    if !ctx.is_scaled {
+        return;
+    }
+    for roll in rolls.iter().filter(|roll| roll.original.is_none() && !roll.is_moved_into()) {
+        let recorded = || Some(written?.groups.get(roll.name)?.original);
+        let known = before.get(roll.name).copied().or_else(recorded);
+        let (Some(group), Some(original)) = (roll.group, known) else { continue };
+        // As it is left: just large enough.
+        if group.size.max > original.max && group.size.max == group.size.desired {
+            let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original });
+            ctx.wait(Subject::Bounds(roll.name.clone()), on);
+        }
+    }
 }
 
 /// Whether a way back follows on this run ([`crate::run`]). It goes by the sizes from before the run, so these stay written. They name no run: were they taken off and

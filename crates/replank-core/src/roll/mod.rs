@@ -110,7 +110,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::Object;
-use replank_model::object::cloud::NodeGroup;
+use replank_model::object::cloud::{GroupSize, NodeGroup};
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName, RunId};
 use replank_model::time::Time;
@@ -176,6 +176,8 @@ struct Cache {
     pools: BTreeSet<GroupName>,
     /// What was last read in the run's record of groups that somebody else keeps: should the record be deleted, it is written again.
     noted: BTreeMap<GroupName, GroupRecord>,
+    /// Sizes of groups before the run, as they were last read off their tags.
+    before: BTreeMap<GroupName, GroupSize>,
     /// What waited when the run was halted: until it is over, what blocks is told from it.
     waited: WaitList,
 }
@@ -268,6 +270,11 @@ impl Cache {
         let extra =
             rolls.iter().filter_map(|roll| Some((roll.name.clone(), beyond::extra_by_now(scope, roll)?)));
         account.extra = extra.collect();
+        for (name, original) in rolls.iter().filter_map(|roll| Some((roll.name, roll.original?))) {
+            if self.before.get(name) != Some(&original) {
+                self.before.insert(name.clone(), original);
+            }
+        }
         let (of_eks, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(nodegroup::is_managed);
         let known = &self.pools;
         let (pools, rolls): (Vec<_>, Vec<_>) =
@@ -340,6 +347,12 @@ impl Cache {
         {
             // With what the decision wants noted.
             record::note(&mut ctx, &rolls, known, holder);
+        }
+        match verdict {
+            Verdict::Open => {}
+            Verdict::Done | Verdict::Stopped(_) => {
+                close::say_left(&mut ctx, &rolls, (&self.before, written));
+            }
         }
         let rested = ctx.rested;
         let (rolled, marked) = (std::mem::take(&mut ctx.rolled), std::mem::take(&mut ctx.marked));

@@ -17,9 +17,14 @@ const DAY: Span = Span::from_minutes(24 * 60);
 
 /// A group of three that may have six.
 fn stage() -> Stage {
+    stage_up_to(6)
+}
+
+/// A group of three that may have so many.
+fn stage_up_to(max: u32) -> Stage {
     let mut stage = Stage::new(plan(&["web"], json!({"target": {"kubernetesVersion": "1.36"}})), shop());
-    stage.group(&"web".into(), |group| group.size.max = 6);
-    stage.original.max = 6;
+    stage.group(&"web".into(), |group| group.size.max = max);
+    stage.original.max = max;
     stage
 }
 
@@ -105,20 +110,28 @@ fn a_run_that_halts_leaves_what_is_in_use_to_the_autoscaler_and_no_tags() {
         [mark::ORIGINAL_SIZE, mark::BEGUN].map(|key| tags.contains_key(key))
     };
     let is_bounds = |on: &WaitingOn| matches!(on, WaitingOn::RollEnd(RollEnd::Bounds { .. }));
-    let mut larger = [0, 0];
+    let mut larger = [0; 4];
     for seconds in (60..200).step_by(10) {
-        for is_scaled in [false, true] {
-            let mut stage = if is_scaled { stage().with_autoscaler() } else { stage() };
+        for (number, (max, is_scaled)) in
+            [(6, false), (6, true), (3, false), (3, true)].into_iter().enumerate()
+        {
+            let mut stage = stage_up_to(max);
+            if is_scaled {
+                stage = stage.with_autoscaler();
+            }
             for _ in 0..seconds {
                 assert_eq!(stage.tick(), None, "{}", stage.story());
             }
             stage.core.intend(Intent::Cancelled);
             let End::Cancelled(why) = stage.run(DAY) else { panic!("{seconds}: {}", stage.story()) };
-            let is_larger = stage.truth.groups()["web"].size.desired > 3;
-            larger[usize::from(is_scaled)] += u32::from(is_larger);
-            let is_kept = is_larger && !is_scaled;
-            assert_eq!(tagged(&stage), [is_kept; 2], "{seconds}: {}", stage.story());
-            assert_eq!(why.iter().any(|waiting| is_bounds(&waiting.on)), is_kept, "{seconds}: {why:?}");
+            let size = stage.truth.groups()["web"].size;
+            let is_larger = size.desired > 3;
+            larger[number] += u32::from(is_larger);
+            assert_eq!(tagged(&stage), [is_larger && !is_scaled; 2], "{seconds}: {}", stage.story());
+            assert_eq!(size.max, max.max(size.desired), "{seconds}: {}", stage.story());
+            // The autoscaler lowers no maximum: that this one is still raised is told.
+            let is_told = is_larger && !is_scaled || size.max > max;
+            assert_eq!(why.iter().any(|waiting| is_bounds(&waiting.on)), is_told, "{seconds}: {why:?}");
         }
     }
     assert!(larger.iter().all(|count| *count > 0), "{larger:?}");

@@ -228,11 +228,14 @@ impl Promised {
     }
 
     /// A run ends with nodes in its groups that it has launched and that are in use, and leaves them to the autoscaler, which takes them away when
-    /// they are not: from then on they are the group's, and no surge.
+    /// they are not: from then on they are the group's, and no surge. So is a maximum that has to hold them.
     pub(super) fn left_to_autoscaler(&mut self, at: Time, group: &NodeGroup) {
         let wanted = self.groups.get(&group.name).map(|limits| limits.before.desired);
         if let Some(wanted) = wanted.filter(|wanted| self.is_scaled && group.size.desired > *wanted) {
             self.resized(at, &group.name, i64::from(group.size.desired) - i64::from(wanted));
+        }
+        if let Some(limits) = self.groups.get_mut(&group.name).filter(|_| self.is_scaled) {
+            limits.before.max = limits.before.max.max(limits.before.desired);
         }
     }
 

@@ -15,13 +15,17 @@ pub(super) struct Larger {
     group: GroupId,
     size: GroupSize,
     original: GroupSize,
+    /// Whether its tags stay: an autoscaler that is at work takes away what is not needed once they are gone.
+    is_tagged: bool,
 }
 
 /// Those of a run that is done.
 pub(super) fn larger(view: &View, waiting: &WaitList) -> Vec<Larger> {
     let found = waiting.iter().filter_map(|one| match (&one.what, &one.on) {
         (Subject::Bounds(name), WaitingOn::RollEnd(RollEnd::Bounds { size, original })) => {
-            Some(Larger { group: view.group_id(name), size: *size, original: *original })
+            let tags = view.groups().get(name).map(|group| &group.tags);
+            let is_tagged = tags.is_some_and(|tags| tags.contains_key(mark::ORIGINAL_SIZE));
+            Some(Larger { group: view.group_id(name), size: *size, original: *original, is_tagged })
         }
         (_, _) => None,
     });
@@ -36,23 +40,29 @@ impl Larger {
 
 impl fmt::Display for Larger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { group, size, original } = self;
+        let Self { group, size, original, is_tagged } = self;
         let name = &group.auto_scaling_group;
         write!(
             f,
-            "group {} stays larger than before the run: desired size {} (before {}), maximum {} (before {}); pods run on what was launched beside, and the tags {} and {} stay",
-            group.node_group,
-            size.desired,
-            original.desired,
-            size.max,
-            original.max,
-            mark::ORIGINAL_SIZE,
-            mark::BEGUN,
+            "group {} stays larger than before the run: desired size {} (before {}), maximum {} (before {}); ",
+            group.node_group, size.desired, original.desired, size.max, original.max,
         )?;
+        let lower = format!(
+            "aws autoscaling update-auto-scaling-group --auto-scaling-group-name {name} --max-size {}",
+            original.max
+        );
+        if !is_tagged {
+            return write!(
+                f,
+                "the autoscaler removes its nodes when they are not needed; next, once its desired size is {} or less: {lower}",
+                original.max,
+            );
+        }
         write!(
             f,
-            "; next: another run of the group takes that into account; or, once a node is not needed: replank drain NODE, aws autoscaling terminate-instance-in-auto-scaling-group --instance-id ID --should-decrement-desired-capacity, aws autoscaling update-auto-scaling-group --auto-scaling-group-name {name} --max-size {}; replank leftover prints what takes the tags off",
-            original.max,
+            "pods run on what was launched beside, and the tags {} and {} stay; next: another run of the group takes that into account; or, once a node is not needed: replank drain NODE, aws autoscaling terminate-instance-in-auto-scaling-group --instance-id ID --should-decrement-desired-capacity, {lower}; replank leftover prints what takes the tags off",
+            mark::ORIGINAL_SIZE,
+            mark::BEGUN,
         )
     }
 }
@@ -73,13 +83,16 @@ mod tests {
             auto_scaling_group: "web-NodeGroup-1A2B".into(),
             ..NodeGroup::new("web".into(), size, Vec::new(), LaunchTemplate::default())
         };
-        let view: View = [Delta::Group(group.into())].into_iter().collect();
+        let tags = group.tags.with(mark::ORIGINAL_SIZE, "1/3/3");
+        let tagged = NodeGroup { tags, ..group.clone() };
+        let view: View = [Delta::Group(tagged.into())].into_iter().collect();
         let bounds = Waiting {
             what: Subject::Bounds("web".into()),
             on: WaitingOn::RollEnd(RollEnd::Bounds { size, original }),
         };
         let skipped = Waiting { what: Subject::Node("n".into()), on: WaitingOn::RollEnd(RollEnd::Skipped) };
-        let found = larger(&view, &vec![bounds, skipped].into());
+        let waiting: WaitList = vec![bounds, skipped].into();
+        let found = larger(&view, &waiting);
         assert_eq!(found.len(), 1);
         let told = found[0].to_string();
         assert!(
@@ -91,5 +104,14 @@ mod tests {
         assert!(told.contains("--auto-scaling-group-name web-NodeGroup-1A2B --max-size 3"), "{told}");
         assert_eq!(found[0].to_json()["size"]["desired"], 4);
         assert_eq!(larger(&view, &WaitList::default()), []);
+        assert!(told.contains("the tags replank.dev/original-size and replank.dev/begun stay"), "{told}");
+
+        let view: View = [Delta::Group(group.into())].into_iter().collect();
+        let told = larger(&view, &waiting)[0].to_string();
+        assert!(!told.contains("tags"), "{told}");
+        assert!(
+            told.ends_with("next, once its desired size is 3 or less: aws autoscaling update-auto-scaling-group --auto-scaling-group-name web-NodeGroup-1A2B --max-size 3"),
+            "{told}"
+        );
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup};
+use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::Time;
 
@@ -234,6 +235,9 @@ pub(super) fn retire(
         left = left.saturating_sub(1);
         is_busy = true;
     }
+    if left > 0 && awaits_use(ctx, roll) {
+        return true;
+    }
     for id in roll.nodes.loose_new.keys().rev() {
         if left == 0 {
             return is_busy;
@@ -284,6 +288,22 @@ pub(super) fn retire(
         is_busy = true;
     }
     is_busy
+}
+
+/// Whether new instances have yet to come up that an autoscaler may have added for pods that wait for a node, which is said. It records what it has added once that has
+/// happened ([`crate::scale`]): a process that starts between the two cannot tell its instance from the surge, where the run had taken a part of that. A node that comes up
+/// takes these pods, and stays; one that stays empty is ended then. Where the group had no room for more before the run, all that is beyond is the run's.
+fn awaits_use(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    let may_have_added = ctx.is_scaled && roll.original.is_some_and(|size| size.desired < size.max);
+    let is_coming = !roll.nodes.arriving.is_empty() || !roll.nodes.loose_new.is_empty() || roll.missing() > 0;
+    let waits = |pod: &Pod| pod.node.is_none() && pod.is_active();
+    let is_awaited = may_have_added && is_coming && ctx.view.pods.unordered().any(|(_, pod)| waits(pod));
+    let since = ctx.watch(roll, Watched::Added, is_awaited);
+    if since.is_none_or(|since| ctx.now > since + LATE_AFTER) {
+        return false;
+    }
+    arrivals(ctx, roll);
+    true
 }
 
 /// Takes our marks and our cordon off a node, once no eviction of its pods is on its way any more: one that arrives then would move a pod off a node

@@ -69,6 +69,8 @@ pub(super) enum Watched {
     Surplus,
     /// It has more instances than it wants.
     Unwanted,
+    /// Instances that an autoscaler may have added are to come up before any of its surplus goes.
+    Added,
 }
 
 /// That pods are told for which nodes cannot be begun: after so many other things, and of which groups, if not of all.

@@ -1,6 +1,7 @@
 //! Rolls of groups that somebody makes larger meanwhile, and says so where the run reads how large they are to be in the end.
 
 use replank_model::object::cloud::GroupSize;
+use replank_model::object::pod::Pod;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::decision::End;
@@ -135,4 +136,39 @@ fn a_run_that_halts_leaves_what_is_in_use_to_the_autoscaler_and_no_tags() {
         }
     }
     assert!(larger.iter().all(|count| *count > 0), "{larger:?}");
+}
+
+/// A process that starts between an autoscaler's raise and its record cannot tell what was added from the run's surge, where the run had used no more than a part of that.
+/// What it ends then is not what pods wait for.
+#[test]
+fn what_the_autoscaler_added_and_has_yet_to_record_stays_for_the_pods_that_wait_for_it() {
+    let spec = json!({"target": {"kubernetesVersion": "1.36"}, "budget": {"surge": 2}, "pace": {"betweenNodes": "10m"}});
+    let mut stage = Stage::new(plan(&["web"], spec), shop());
+    stage.group(&"web".into(), |group| group.size.max = 6);
+    stage.original.max = 6;
+    let mut stage = stage.with_autoscaler();
+    stage.run_until("the end of the second node", HOUR, |stage| stage.when("/terminate/i-n1").is_some());
+    assert_eq!(
+        stage.truth.groups()["web"].size.desired,
+        4,
+        "one of the surge is given up: {}",
+        stage.story()
+    );
+    stage.put(object(replica_set("big", 2, "4")));
+    stage.run_until("a raise", HOUR, |stage| stage.when("autoscaler/raise/").is_some());
+    assert_eq!(stage.when("autoscaler/adopt/"), None, "{}", stage.story());
+    let raised = stage.truth.groups()["web"].size;
+    assert!(raised.desired > 4, "{raised}");
+    let before = stage.done.len();
+    stage.restart();
+    let mut stage = stage.with_autoscaler();
+    stage.core.intend(Intent::Cancelled);
+    let end = stage.run(DAY);
+    assert!(matches!(end, End::Cancelled(_)), "{end:?}: {}", stage.story());
+    let ended = stage.done[before..].iter().any(|(_, command, _)| command.key.0.contains("/terminate/"));
+    assert!(!ended, "{}", stage.story());
+    assert_eq!(stage.truth.groups()["web"].size, raised, "{}", stage.story());
+    assert!(!stage.truth.groups()["web"].tags.contains_key(mark::ORIGINAL_SIZE), "{}", stage.story());
+    let waits = |pod: &Pod| pod.node.is_none() && pod.is_active();
+    assert!(!stage.truth.pods.sorted().iter().any(|(_, pod)| waits(pod)), "{}", stage.story());
 }

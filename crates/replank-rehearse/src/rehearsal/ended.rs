@@ -385,7 +385,7 @@ fn remedy(one: &One, by: EndedBy, alerted: &[Alerted]) -> String {
         ),
         (_, _) => Some("run it as a Job, which makes lost pods again"),
     };
-    let first = match (again, by.remedy()) {
+    let first = match (again, by.remedy(one.why.as_deref().unwrap_or_default())) {
         (Some(again), Some(keep)) => format!("{again}; or {keep}"),
         (Some(only), None) | (None, Some(only)) => only.to_owned(),
         (None, None) => "no setting keeps a pod that is deleted, or lost with its node: save the progress of the work, so that it can be run again".to_owned(),

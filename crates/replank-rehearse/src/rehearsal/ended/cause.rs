@@ -83,8 +83,8 @@ impl EndedBy {
         }
     }
 
-    /// What would have kept the pod where it was.
-    pub(super) fn remedy(self) -> Option<&'static str> {
+    /// What would have kept the pod where it was. `why` holds the words of its kubelet.
+    pub(super) fn remedy(self, why: &str) -> Option<&'static str> {
         match self {
             Self::Replank | Self::Hand | Self::Eviction => {
                 Some("keep every drain from it: a disruption budget over its pods with minAvailable: 9999")
@@ -93,9 +93,7 @@ impl EndedBy {
                 "keep every drain from it: a disruption budget over its pods with minAvailable: 9999. EKS's own update of the group then fails after 15 \
                  minutes, and a forced one deletes the pod",
             ),
-            Self::Kubelet => Some(
-                "request as much as it uses (resources.requests): the kubelet first evicts pods that use more than they request",
-            ),
+            Self::Kubelet => Some(Short::of(why).remedy()),
             Self::Scheduler => Some(
                 "give it a priority at least as high as that of the pods that preempt it (priorityClassName)",
             ),
@@ -103,6 +101,46 @@ impl EndedBy {
                 "tolerate the taint, without tolerationSeconds; if the node was lost (node.kubernetes.io/unreachable or not-ready), no setting keeps the pod",
             ),
             Self::NodeGone | Self::Deletion => None,
+        }
+    }
+}
+
+/// What a node was short of when its kubelet evicted a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Short {
+    /// Process ids, of which a pod can request none.
+    Pids,
+    /// Inodes, of which a pod can request none, either.
+    Inodes,
+    /// Memory or disk space; or the kubelet does not say what.
+    Requested,
+}
+
+impl Short {
+    /// As the message says: `The node was low on resource: pids. ` (pkg/kubelet/eviction `helpers.go`).
+    fn of(message: &str) -> Self {
+        let resource = message.split_once("low on resource: ").map(|(_, after)| after);
+        match resource.and_then(|after| after.split(['.', ',', ' ']).next()) {
+            Some("pids") => Self::Pids,
+            Some("inodes") => Self::Inodes,
+            Some(_) | None => Self::Requested,
+        }
+    }
+
+    /// Where nothing can be requested, the kubelet goes by priority alone (Kubernetes documentation, "Node-pressure Eviction"; "Process ID Limits And Reservations").
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::Pids => {
+                "limit the process ids of each pod in the kubelet's configuration (podPidsLimit), and start fewer processes: process ids cannot be requested, \
+                 so the kubelet first evicts pods of low priority (priorityClassName)"
+            }
+            Self::Inodes => {
+                "write fewer files, or give the node a file system with more inodes: inodes cannot be requested, so the kubelet first evicts pods of low \
+                 priority (priorityClassName)"
+            }
+            Self::Requested => {
+                "request as much as it uses (resources.requests): the kubelet first evicts pods that use more than they request"
+            }
         }
     }
 }

@@ -183,6 +183,25 @@ fn work_that_a_kubelet_evicts_is_found_though_its_pod_is_still_there() {
     assert_eq!(found_after(Some(evicted), |_, _| {}), (0, Vec::new()));
 }
 
+/// Nothing can be requested of process ids and inodes.
+#[test]
+fn what_helps_against_a_kubelet_depends_on_what_its_node_was_short_of() {
+    let remedy = |resource: &str| {
+        let mut evicted = disrupted(pod("a", "Job", "batch/v1"), "TerminationByKubelet");
+        evicted["status"]["phase"] = "Failed".into();
+        evicted["status"]["message"] = format!("The node was low on resource: {resource}. ").into();
+        found_after(Some(evicted), |_, _| {}).1.pop().expect("it is found").remedy
+    };
+    for (resource, helps) in [("pids", "podPidsLimit"), ("inodes", "write fewer files")] {
+        let remedy = remedy(resource);
+        assert!(remedy.contains(helps) && !remedy.contains("resources.requests"), "{resource}: {remedy}");
+    }
+    for resource in ["memory", "ephemeral-storage"] {
+        let remedy = remedy(resource);
+        assert!(remedy.contains("resources.requests") && !remedy.contains("podPids"), "{resource}: {remedy}");
+    }
+}
+
 #[test]
 fn what_is_done_with_a_pod_that_its_kubelet_has_evicted_has_not_ended_it() {
     let mut evicted = disrupted(pod("a", "Job", "batch/v1"), "TerminationByKubelet");

@@ -23,6 +23,7 @@ pub mod leftover;
 pub mod network;
 pub mod node_labels;
 pub mod node_pods;
+pub mod own_groups;
 pub mod places;
 pub mod plan;
 pub mod pod_factory;

@@ -1,11 +1,11 @@
 //! An account's part, from what AWS's command line prints.
 
-use std::collections::BTreeSet;
-
 use replank_model::time::Span;
+use replank_model::view::View;
 use serde_json::Value;
 
 use crate::cluster_name::named_by_tags;
+use crate::own_groups::{OwnGroups, SeenGroup, Whose};
 
 /// What is known of an account. A part that no answer speaks of is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,10 +33,8 @@ pub struct Group {
     pub is_managed: bool,
     /// Keys of tags that its instances get.
     pub propagated: Vec<String>,
-    /// Ids of its instances.
-    pub instances: Vec<String>,
-    /// The clusters that its tags name.
-    pub clusters: BTreeSet<String>,
+    /// Its instances, and the clusters that its tags name.
+    pub seen: SeenGroup,
 }
 
 /// A lifecycle hook.
@@ -141,20 +139,12 @@ pub enum AccountError {
 }
 
 impl Account {
-    /// The groups of the cluster with some instances that EKS does not look after; an account may have those of other clusters, too. A group whose instances are elsewhere, or that has none
-    /// yet, is known by the tags that name a cluster: those of the groups whose instances are here.
+    /// The groups of a cluster that EKS does not look after; an account may have those of other clusters, too.
     #[must_use]
-    pub fn own_groups(&self, instances: &BTreeSet<String>) -> Vec<&Group> {
+    pub fn own_groups(&self, view: &View) -> Vec<&Group> {
         let all = || self.groups.iter().flatten();
-        let is_here = |group: &&Group| group.instances.iter().any(|one| instances.contains(one));
-        let ours: BTreeSet<&String> = all().filter(is_here).flat_map(|group| &group.clusters).collect();
-        let is_ours = |group: &&Group| {
-            let is_unknown = group.clusters.is_empty() || ours.is_empty();
-            is_here(group)
-                || group.clusters.iter().any(|one| ours.contains(one))
-                || (group.instances.is_empty() && is_unknown)
-        };
-        all().filter(|group| !group.is_managed).filter(is_ours).collect()
+        let own = OwnGroups::of(view, all().map(|group| &group.seen));
+        all().filter(|group| !group.is_managed && own.whose(&group.seen) == Whose::Own).collect()
     }
 
     /// Takes in an answer.
@@ -198,8 +188,14 @@ fn group(value: &Value) -> Result<Group, AccountError> {
         name: text(value, "AutoScalingGroupName")?,
         is_managed: tags.iter().any(|tag| tag["Key"] == "eks:nodegroup-name"),
         propagated: tags.iter().filter(|tag| tag["PropagateAtLaunch"] == true).filter_map(key).collect(),
-        instances: instances.iter().filter_map(|one| one["InstanceId"].as_str()).map(str::to_owned).collect(),
-        clusters: named_by_tags(pairs),
+        seen: SeenGroup {
+            instances: instances
+                .iter()
+                .filter_map(|one| one["InstanceId"].as_str())
+                .map(str::to_owned)
+                .collect(),
+            clusters: named_by_tags(pairs),
+        },
     })
 }
 
@@ -239,6 +235,8 @@ fn queue(value: &Value) -> Result<Queue, AccountError> {
 
 #[cfg(test)]
 mod tests {
+    use replank_model::delta::Delta;
+    use replank_model::object::Object;
     use serde_json::json;
 
     use super::*;
@@ -260,44 +258,29 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_other_clusters_are_not_ours() {
+    fn groups_of_other_clusters_and_of_eks_are_not_ours() {
         let group = |name: &str, instances: &[&str], tags: &[(&str, &str)]| {
             let tags: Vec<Value> =
                 tags.iter().map(|(key, value)| json!({"Key": key, "Value": value})).collect();
             let instances: Vec<Value> = instances.iter().map(|id| json!({"InstanceId": id})).collect();
             json!({"AutoScalingGroupName": name, "Instances": instances, "Tags": tags})
         };
-        let (shop, other) =
-            ([("kubernetes.io/cluster/shop", "owned")], [("kubernetes.io/cluster/other", "owned")]);
-        let managed = [("eks:nodegroup-name", "m"), ("eks:cluster-name", "shop")];
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"},
+            "spec": {"providerID": "aws:///eu-west-1a/i-1"}, "status": {}});
+        let view: View = [Delta::Put(Object::from_json(node).expect("a node"))].into_iter().collect();
         let own = |groups: Vec<Value>| -> Vec<String> {
             let mut account = Account::default();
             account.read(&json!({"AutoScalingGroups": groups})).expect("known");
-            let all = account.own_groups(&BTreeSet::from(["i-1".to_owned(), "i-2".to_owned()]));
-            all.into_iter().map(|group| group.name.clone()).collect()
+            account.own_groups(&view).into_iter().map(|group| group.name.clone()).collect()
         };
-        let strange = || {
-            vec![
-                group("other", &["i-9"], &other),
-                group("other-empty", &[], &other),
-                group("plain", &["i-8"], &[]),
-            ]
-        };
-        let named = vec![
-            group("web", &["i-1"], &shop),
-            group("web-empty", &[], &shop),
-            group("web-new", &["i-3"], &shop),
-            group("untold", &[], &[]),
-        ];
-        assert_eq!(own([named, strange()].concat()), ["web", "web-empty", "web-new", "untold"]);
-        let by_eks = vec![group("m", &["i-2"], &managed), group("web-empty", &[], &shop)];
+        let (shop, other) =
+            ([("kubernetes.io/cluster/shop", "owned")], [("kubernetes.io/cluster/other", "owned")]);
+        let managed = [("eks:nodegroup-name", "m"), ("eks:cluster-name", "shop")];
+        let strange = || vec![group("other", &["i-9"], &other), group("other-empty", &[], &other)];
+        let by_eks = vec![group("m", &["i-1"], &managed), group("web-empty", &[], &shop)];
         assert_eq!(own([by_eks, strange()].concat()), ["web-empty"], "EKS looks after m, and tells the name");
         let untold = vec![group("web", &["i-1"], &[])];
-        assert_eq!(
-            own([untold, strange()].concat()),
-            ["web", "other-empty"],
-            "nothing tells this cluster's name"
-        );
+        assert_eq!(own([untold, strange()].concat()), ["web"], "nothing tells this cluster's name");
     }
 
     #[test]

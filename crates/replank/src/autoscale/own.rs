@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::cluster_name::named_by_tags;
-use replank_facts::groups::instance_id_of;
+use replank_facts::own_groups::{OwnGroups, SeenGroup, Whose};
 use replank_model::view::View;
 use serde_json::Value;
 
@@ -19,35 +19,24 @@ const NODE_GROUP: &str = "eks:nodegroup-name";
 /// # Errors
 /// Where two groups that are left have one name.
 pub(super) fn keep_own(answers: &mut Value, view: &View) -> Result<Vec<String>, Failure> {
-    let nodes: BTreeSet<String> =
-        view.nodes.unordered().map(|(_, node)| instance_id_of(node).to_string()).collect();
     let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-    let groups: Vec<&Value> = all(answers).collect();
-    let is_here = |group: &Value| instances(group).any(|id| nodes.contains(id));
-    let ours: BTreeSet<String> =
-        groups.iter().filter(|group| is_here(group)).flat_map(|group| clusters(group)).collect();
+    let groups: Vec<(&str, SeenGroup)> =
+        all(answers).map(|group| (text(group, "AutoScalingGroupName"), seen(group))).collect();
+    let own = OwnGroups::of(view, groups.iter().map(|(_, group)| group));
     let (mut others, mut strange) = (Vec::new(), BTreeSet::new());
-    for group in &groups {
-        let (name, named) = (text(group, "AutoScalingGroupName"), clusters(group));
-        let number = instances(group).count();
-        if is_here(group) || named.iter().any(|one| ours.contains(one)) {
-            continue;
-        }
-        if !named.is_empty() && !ours.is_empty() {
-            others.push(format!(
-                "group {name} is not scaled: its tags name cluster {}, and the nodes here are in groups of {}",
-                list(&named),
-                list(&ours)
-            ));
-        } else if number > 0 {
-            others.push(format!(
-                "group {name} is not scaled: it has {}, and none is a node of this cluster; if they have just been launched, start again once one is",
-                count(number, "instance")
-            ));
-        } else {
-            continue;
-        }
-        strange.insert(name.to_owned());
+    for (name, group) in &groups {
+        let why = match own.whose(group) {
+            Whose::Own => continue,
+            Whose::Named => {
+                format!("its tags name cluster {}, and {}", list(&group.clusters), named(&own, &list))
+            }
+            Whose::Elsewhere => format!(
+                "it has {}, and none is a node of this cluster; if they have just been launched, start again once one is",
+                count(group.instances.len(), "instance")
+            ),
+        };
+        others.push(format!("group {name} is not scaled: {why}"));
+        strange.insert((*name).to_owned());
     }
     for answer in answers.as_array_mut().into_iter().flatten() {
         if let Some(groups) = answer["AutoScalingGroups"].as_array_mut() {
@@ -62,6 +51,14 @@ pub(super) fn keep_own(answers: &mut Value, view: &View) -> Result<Vec<String>, 
     }
     are_told_apart(answers)?;
     Ok(others)
+}
+
+/// What the groups with nodes here are named by.
+fn named(own: &OwnGroups, list: &dyn Fn(&BTreeSet<String>) -> String) -> String {
+    match list(own.names()) {
+        names if names.is_empty() => "none of the groups of the nodes here does".to_owned(),
+        names => format!("the nodes here are in groups of {names}"),
+    }
 }
 
 /// A managed node group goes by its own name, and any other by that of its Auto Scaling group.
@@ -89,19 +86,16 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
-fn instances(group: &Value) -> impl Iterator<Item = &str> {
-    let all = group["Instances"].as_array().into_iter().flatten();
-    all.filter_map(|one| one["InstanceId"].as_str())
-}
-
 fn tags(group: &Value) -> impl Iterator<Item = (&str, &str)> {
     let all = group["Tags"].as_array().into_iter().flatten();
     all.map(|tag| (text(tag, "Key"), text(tag, "Value")))
 }
 
-/// The clusters that a group's tags name.
-fn clusters(group: &Value) -> BTreeSet<String> {
-    named_by_tags(tags(group))
+/// What is seen of a group.
+fn seen(group: &Value) -> SeenGroup {
+    let all = group["Instances"].as_array().into_iter().flatten();
+    let ids = all.filter_map(|one| one["InstanceId"].as_str());
+    SeenGroup { instances: ids.map(str::to_owned).collect(), clusters: named_by_tags(tags(group)) }
 }
 
 #[cfg(test)]
@@ -152,6 +146,26 @@ mod tests {
         assert_eq!(others.len(), 3, "{others:?}");
         assert!(others[0].contains("other is not scaled: its tags name cluster test"), "{others:?}");
         assert!(others[2].contains("has 1 instance, and none is a node of this cluster"), "{others:?}");
+    }
+
+    /// A group that is empty and tagged for another cluster is not this one's because nothing names this one.
+    #[test]
+    fn an_empty_group_of_another_cluster_is_left_alone_where_no_group_names_this_one() {
+        let groups = [
+            group("here", &["i-here"], &[ENABLED]),
+            group("empty", &[], &[ENABLED]),
+            group("other-empty", &[], &TEST),
+        ];
+        let mut answers = json!([{"AutoScalingGroups": groups}]);
+        let others = keep_own(&mut answers, &view()).expect("they are told apart");
+        let names: Vec<&str> = all(&answers).map(|one| text(one, "AutoScalingGroupName")).collect();
+        assert_eq!(names, ["here", "empty"]);
+        assert_eq!(
+            others,
+            [
+                "group other-empty is not scaled: its tags name cluster test, and none of the groups of the nodes here does"
+            ]
+        );
     }
 
     #[test]

@@ -240,9 +240,7 @@ struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     fn of(survey: &Survey<'_>, account: &'a Account) -> Self {
-        let nodes = survey.view.nodes.unordered().map(|(_, node)| node);
-        let instances = nodes.map(|node| instance_id_of(node).to_string()).collect();
-        Self { account, all: account.own_groups(&instances) }
+        Self { account, all: account.own_groups(survey.view) }
     }
 
     /// Hooks that hold an instance of a group when it is terminated.
@@ -435,7 +433,7 @@ fn heartbeats(groups: &Groups<'_>, handlers: &[Handler], own: &[&Node], survey: 
     let mut findings = Vec::new();
     for group in &groups.all {
         let nodes: Vec<&Node> =
-            group.instances.iter().filter_map(|id| by_instance.get(id).copied()).collect();
+            group.seen.instances.iter().filter_map(|id| by_instance.get(id).copied()).collect();
         let longest = longest(survey, &nodes);
         for hook in groups.ends(group) {
             if let Some(every) = renews.filter(|every| *every >= hook.heartbeat) {

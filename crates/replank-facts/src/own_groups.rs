@@ -1,0 +1,141 @@
+//! Which Auto Scaling groups of an account are a cluster's: an account may have those of other clusters, too.
+//!
+//! A group with an instance that is a node here is the cluster's. Any other is known by the clusters that its tags name: this one's name is what the groups with
+//! nodes here are tagged with, or what its nodes tell. A group without instances that names no cluster is taken to be this one's.
+
+use std::collections::BTreeSet;
+
+use replank_model::view::View;
+
+use crate::cluster_name::cluster_name;
+use crate::groups::instance_id_of;
+
+/// What is seen of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeenGroup {
+    /// Ids of its instances.
+    pub instances: BTreeSet<String>,
+    /// The clusters that its tags name.
+    pub clusters: BTreeSet<String>,
+}
+
+/// Whose a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// This cluster's.
+    Own,
+    /// That of another cluster, which its tags name.
+    Named,
+    /// That of somebody else: it has instances, and none is a node here.
+    Elsewhere,
+}
+
+/// By what a cluster's groups are known.
+#[derive(Clone, Debug, Default)]
+pub struct OwnGroups {
+    nodes: BTreeSet<String>,
+    /// The cluster's names, as far as anything tells them.
+    names: BTreeSet<String>,
+    /// Whether nodes here are in any of the groups: then a group that names a cluster is not tagged as this one's are, where these name none.
+    is_any_here: bool,
+    /// Names on groups that have all of their instances elsewhere.
+    others: BTreeSet<String>,
+}
+
+impl OwnGroups {
+    /// Reads it off the nodes of a cluster and all groups of an account.
+    #[must_use]
+    pub fn of<'g>(view: &View, groups: impl Iterator<Item = &'g SeenGroup>) -> Self {
+        let nodes = view.nodes.unordered().map(|(_, node)| instance_id_of(node).to_string());
+        let told = cluster_name(view).map(|name| name.to_string());
+        let mut own = Self { nodes: nodes.collect(), names: told.into_iter().collect(), ..Self::default() };
+        let (here, elsewhere): (Vec<_>, Vec<_>) = groups.partition(|group| own.is_here(group));
+        own.is_any_here = !here.is_empty();
+        own.names.extend(here.iter().flat_map(|group| group.clusters.iter().cloned()));
+        let others = elsewhere.iter().filter(|group| !group.instances.is_empty());
+        own.others = others.flat_map(|group| group.clusters.difference(&own.names)).cloned().collect();
+        own
+    }
+
+    fn is_here(&self, group: &SeenGroup) -> bool {
+        !self.nodes.is_disjoint(&group.instances)
+    }
+
+    /// Whose a group is.
+    #[must_use]
+    pub fn whose(&self, group: &SeenGroup) -> Whose {
+        let SeenGroup { instances, clusters } = group;
+        if self.is_here(group) || !self.names.is_disjoint(clusters) {
+            return Whose::Own;
+        }
+        let is_known = !self.names.is_empty();
+        if !instances.is_empty() && (clusters.is_empty() || !is_known) {
+            return Whose::Elsewhere;
+        }
+        let is_strange = is_known || self.is_any_here || !self.others.is_disjoint(clusters);
+        if !clusters.is_empty() && is_strange { Whose::Named } else { Whose::Own }
+    }
+
+    /// The cluster's names, as far as anything tells them.
+    #[must_use]
+    pub fn names(&self) -> &BTreeSet<String> {
+        &self.names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::Delta;
+    use replank_model::object::Object;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn group(instances: &[&str], clusters: &[&str]) -> SeenGroup {
+        let set = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
+        SeenGroup { instances: set(instances), clusters: set(clusters) }
+    }
+
+    fn view(labels: &Value) -> View {
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n", "labels": labels},
+            "spec": {"providerID": "aws:///eu-west-1a/i-1"}, "status": {}});
+        [Object::from_json(node).expect("a node")].into_iter().map(Delta::Put).collect()
+    }
+
+    /// What one of the groups is.
+    fn whose(labels: &Value, all: &[SeenGroup], at: usize) -> Whose {
+        OwnGroups::of(&view(labels), all.iter()).whose(&all[at])
+    }
+
+    #[test]
+    fn where_groups_with_nodes_here_name_the_cluster_tags_tell_all_others() {
+        let all = [
+            group(&["i-1"], &["shop"]),
+            group(&[], &["shop"]),
+            group(&["i-new"], &["shop"]),
+            group(&[], &[]),
+            group(&["i-9"], &["other"]),
+            group(&[], &["other"]),
+            group(&["i-8"], &[]),
+        ];
+        let found: Vec<Whose> = (0..all.len()).map(|at| whose(&json!({}), &all, at)).collect();
+        let own = [Whose::Own; 4];
+        assert_eq!(found, [&own[..], &[Whose::Named, Whose::Named, Whose::Elsewhere]].concat());
+    }
+
+    /// An empty group that names a cluster is another's, where those with nodes here name none.
+    #[test]
+    fn an_empty_group_is_known_by_its_tags_though_nothing_names_this_cluster() {
+        let all =
+            [group(&["i-1"], &[]), group(&[], &["other"]), group(&[], &[]), group(&["i-9"], &["other"])];
+        let found: Vec<Whose> = (0..all.len()).map(|at| whose(&json!({}), &all, at)).collect();
+        assert_eq!(found, [Whose::Own, Whose::Named, Whose::Own, Whose::Elsewhere]);
+        // Where no group has a node here, either, a name that goes with instances elsewhere is another's; of any other nobody knows.
+        let all = [group(&["i-9"], &["other"]), group(&[], &["other"]), group(&[], &["shop"])];
+        assert_eq!((whose(&json!({}), &all, 1), whose(&json!({}), &all, 2)), (Whose::Named, Whose::Own));
+        // Nodes tell the name as well.
+        let labels = json!({"alpha.eksctl.io/cluster-name": "shop"});
+        let all = [group(&["i-1"], &[]), group(&[], &["shop"]), group(&[], &["other"])];
+        assert_eq!((whose(&labels, &all, 1), whose(&labels, &all, 2)), (Whose::Own, Whose::Named));
+    }
+}

@@ -1,10 +1,11 @@
 //! Workloads that the cluster itself needs.
 
+use replank_facts::remedy::EksAddon;
 use replank_model::object::pod::Pod;
 
 use super::capacity::image_name;
 
-/// What a known add-on is called, and how its placement is configured where EKS manages it.
+/// What a known add-on is called, and which it is where EKS manages it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Addon {
     /// Name of its image, or the beginning of it.
@@ -12,33 +13,24 @@ pub(super) struct Addon {
     /// What people call it.
     pub(super) name: &'static str,
     /// As EKS manages it, if it does.
-    pub(super) managed: Option<Managed>,
-}
-
-/// An add-on of EKS (user guide "Amazon EKS add-ons"; `aws eks describe-addon-configuration` has each one's schema).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Managed {
-    /// Its name for `aws eks update-addon`.
-    pub(super) name: &'static str,
-    /// The member of its configuration values below which node selector and tolerations stand; empty for the top.
-    pub(super) below: &'static str,
+    pub(super) managed: Option<EksAddon>,
 }
 
 const fn addon(image: &'static str, name: &'static str) -> Addon {
     Addon { image, name, managed: None }
 }
 
-const fn managed(image: &'static str, name: &'static str, eks: &'static str, below: &'static str) -> Addon {
-    Addon { image, name, managed: Some(Managed { name: eks, below }) }
+const fn managed(image: &'static str, name: &'static str, eks: EksAddon) -> Addon {
+    Addon { image, name, managed: Some(eks) }
 }
 
 /// Add-ons by image. Deployments only: DaemonSets belong on every node.
 const KNOWN: &[Addon] = &[
-    managed("coredns", "CoreDNS", "coredns", ""),
-    managed("metrics-server", "metrics-server", "metrics-server", ""),
-    managed("aws-ebs-csi-driver", "the EBS CSI controller", "aws-ebs-csi-driver", "controller"),
-    managed("aws-efs-csi-driver", "the EFS CSI controller", "aws-efs-csi-driver", "controller"),
-    managed("snapshot-controller", "the snapshot controller", "snapshot-controller", ""),
+    managed("coredns", "CoreDNS", EksAddon::CoreDns),
+    managed("metrics-server", "metrics-server", EksAddon::MetricsServer),
+    managed("aws-ebs-csi-driver", "the EBS CSI controller", EksAddon::EbsCsi),
+    managed("aws-efs-csi-driver", "the EFS CSI controller", EksAddon::EfsCsi),
+    managed("snapshot-controller", "the snapshot controller", EksAddon::SnapshotController),
     addon("k8s-dns-kube-dns", "kube-dns"),
     addon("cluster-autoscaler", "cluster-autoscaler"),
     addon("karpenter", "Karpenter"),

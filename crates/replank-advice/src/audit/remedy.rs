@@ -10,12 +10,13 @@ use replank_model::object::pod::Pod;
 use replank_model::text::Text;
 use serde_json::{Map, Value, json};
 
-use super::addon::Managed;
 use super::engine::{Answer, Engine};
 use super::ground::KindId;
 use super::survey::{Subject, Survey};
 use replank_facts::cluster_name::cluster_name;
-use replank_facts::remedy::{Edit, Remedy, Target, TargetKind, of_stack, of_terraform, update_addon};
+use replank_facts::remedy::{
+    AddonPods, Edit, EksAddon, Remedy, Target, TargetKind, of_stack, of_terraform, update_addon,
+};
 use replank_schedule::Plugin;
 
 /// A changed placement.
@@ -257,7 +258,9 @@ pub(super) fn patch(survey: &Survey<'_>, subject: &Subject, spec: &Value) -> Rem
     };
     let managed = subject.system.as_ref().and_then(|system| system.addon()).and_then(|addon| addon.managed);
     match managed {
-        Some(managed) => configure(survey, managed, spec, of, patch),
+        Some(addon) => {
+            configure(survey, addon, &addon.values_of(AddonPods::Controller, spec.clone()), of, patch)
+        }
         None => Remedy::edit(Edit::Patch { of, patch }),
     }
 }
@@ -267,25 +270,21 @@ pub(super) fn patch(survey: &Survey<'_>, subject: &Subject, spec: &Value) -> Rem
 /// the values that are passed replace all that it has.
 pub(super) fn configure(
     survey: &Survey<'_>,
-    managed: Managed,
+    addon: EksAddon,
     values: &Value,
     of: Target,
     patch: Value,
 ) -> Remedy {
-    let values = match managed.below {
-        "" => values.clone(),
-        below => json!({below: values}),
-    };
     let command = match cluster_name(survey.view) {
         Some(cluster) => format!(
             "{}\n# if Terraform manages the add-on, in its aws_eks_addon:\n{}\n# if CloudFormation manages it, in its AWS::EKS::Addon:\n{}",
-            update_addon(&cluster, managed.name, &values),
-            of_terraform(&values),
-            of_stack(&values),
+            update_addon(&cluster, addon, values),
+            of_terraform(values),
+            of_stack(values),
         ),
         None => format!(
             "where EKS manages the add-on {}, add to its configuration values (aws eks update-addon, which replaces all of them): {values}",
-            managed.name
+            addon.name()
         ),
     };
     Remedy::edit(Edit::Configure { command, of, patch })

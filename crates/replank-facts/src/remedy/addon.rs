@@ -10,21 +10,28 @@ use replank_model::text::Text;
 use serde_json::{Map, Value, json};
 
 use super::edit::quoted;
+use super::eks_addon::EksAddon;
 use super::hcl;
 use super::managed_by::ManagedBy;
 use super::source::{Change, Commit, Form, Source};
 use super::target::{Target, TargetKind};
 use crate::helm::coalesce;
 
-/// Add-ons of an account, by name, from what `aws eks describe-addon` prints.
+/// Add-ons of an account from what `aws eks describe-addon` prints: those of each cluster, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Addons(BTreeMap<String, Addon>);
+pub struct Addons(BTreeMap<String, BTreeMap<String, Addon>>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Addon {
-    cluster: String,
     values: Configured,
     managed_by: Option<ManagedBy>,
+}
+
+/// An add-on of this cluster, as far as it is known.
+struct Found<'a> {
+    /// The cluster's name.
+    cluster: Option<&'a str>,
+    addon: Option<&'a Addon>,
 }
 
 /// The configuration values that an add-on has.
@@ -45,9 +52,23 @@ impl Addons {
             Some(text) => serde_json::from_str(text).map_or(Configured::Unread, Configured::Values),
             None => Configured::Values(Map::new()),
         };
-        let cluster = own["clusterName"].as_str().unwrap_or_default().to_owned();
-        self.0.insert(name.to_owned(), Addon { cluster, values, managed_by: managed_by(&own["tags"]) });
+        let cluster = own["clusterName"].as_str().unwrap_or_default();
+        let of_cluster = self.0.entry(cluster.to_owned()).or_default();
+        of_cluster.insert(name.to_owned(), Addon { values, managed_by: managed_by(&own["tags"]) });
         true
+    }
+
+    /// An add-on of the cluster that its nodes give this name; where they tell none that an answer is about, of the only one that answers are about.
+    fn find<'a>(&'a self, addon: EksAddon, told: Option<&'a str>) -> Found<'a> {
+        let named = told.and_then(|name| self.0.get_key_value(name));
+        let only = || self.0.first_key_value().filter(|_| self.0.len() == 1);
+        match named.or_else(only) {
+            Some((cluster, addons)) => Found {
+                cluster: Some(&**cluster).filter(|name| !name.is_empty()).or(told),
+                addon: addons.get(addon.name()),
+            },
+            None => Found { cluster: told, addon: None },
+        }
     }
 
     /// A change of an object of an add-on, as it is made for EKS, and for who manages the add-on. Nothing where the add-on has no value for it that is known.
@@ -57,8 +78,8 @@ impl Addons {
         body: &Value,
         cluster: Option<&str>,
     ) -> Vec<Commit> {
-        let Some(name) = name(object) else { return Vec::new() };
-        let addon = self.0.get(name);
+        let Some(eks) = EksAddon::of(object) else { return Vec::new() };
+        let Found { cluster, addon } = self.find(eks, cluster);
         let (known, is_whole) = match addon.map(|addon| &addon.values) {
             Some(Configured::Values(known)) => (known.clone(), true),
             Some(Configured::Unread) | None => (Map::new(), false),
@@ -71,11 +92,10 @@ impl Addons {
             form,
             text,
         };
-        let cluster = addon.map(|addon| &*addon.cluster).filter(|name| !name.is_empty()).or(cluster);
-        let of_eks = Source::Addon(Text::from(name));
+        let of_eks = Source::Addon(eks);
         let mut commits = vec![match cluster {
             Some(cluster) => {
-                let text = update(cluster, name, &values);
+                let text = update(cluster, eks, &values);
                 let text = if is_whole { text } else { text + REPLACES };
                 commit(of_eks, Form::Command, text)
             }
@@ -93,9 +113,9 @@ impl Addons {
         commits
     }
 
-    /// Whether the account has the add-on of an object.
-    pub(super) fn has(&self, object: &Target) -> bool {
-        name(object).is_some_and(|name| self.0.contains_key(name))
+    /// Whether the account has the add-on of an object, in the cluster of this name.
+    pub(super) fn has(&self, object: &Target, cluster: Option<&str>) -> bool {
+        EksAddon::of(object).is_some_and(|addon| self.find(addon, cluster).addon.is_some())
     }
 }
 
@@ -104,11 +124,12 @@ const REPLACES: &str = "   # replaces all values of the add-on: add those that a
 
 /// The command that gives an add-on values, with a warning that they replace all that it has.
 #[must_use]
-pub fn update_addon(cluster: &str, addon: &str, values: &Value) -> String {
+pub fn update_addon(cluster: &str, addon: EksAddon, values: &Value) -> String {
     update(cluster, addon, values) + REPLACES
 }
 
-fn update(cluster: &str, addon: &str, values: &Value) -> String {
+fn update(cluster: &str, addon: EksAddon, values: &Value) -> String {
+    let addon = addon.name();
     let values = quoted(&values.to_string());
     format!(
         "aws eks update-addon --cluster-name {cluster} --addon-name {addon} --resolve-conflicts PRESERVE --configuration-values {values}"
@@ -131,14 +152,6 @@ fn managed_by(tags: &Value) -> Option<ManagedBy> {
     let tags = tags.as_object().into_iter().flatten();
     let tags = tags.filter_map(|(key, value)| Some((Text::from(&**key), Text::from(value.as_str()?))));
     ManagedBy::of(&tags.collect::<Vec<_>>())
-}
-
-/// The add-on that an object belongs to, where EKS manages it.
-fn name(object: &Target) -> Option<&'static str> {
-    let is_dns = matches!(object.kind, TargetKind::Deployment | TargetKind::PodDisruptionBudget)
-        && object.key.namespace == "kube-system"
-        && object.key.name.as_str() == "coredns";
-    is_dns.then_some("coredns")
 }
 
 /// All values of CoreDNS after a change, where its schema has one for each member that changes.
@@ -276,6 +289,37 @@ mod tests {
                 ("terraform", "configuration_values = jsonencode({\n  replicaCount = 3\n})".to_owned())
             );
         }
+    }
+
+    /// Answers of several clusters may stand in one folder.
+    #[test]
+    fn an_add_on_is_that_of_this_cluster_and_of_no_other() {
+        let mut addons = Addons::default();
+        for (cluster, replicas) in [("shop", 3), ("bank", 5)] {
+            let values = json!({"replicaCount": replicas}).to_string();
+            let addon =
+                json!({"addonName": "coredns", "clusterName": cluster, "configurationValues": values});
+            assert!(addons.read(&json!({"addon": addon})));
+        }
+        let text = |addons: &Addons, cluster: Option<&str>| {
+            let commits = addons.commits((&dns(BUDGET), Change::Set), &one(), cluster);
+            commits.into_iter().next().expect("it has a value").text
+        };
+        for (cluster, replicas) in [("shop", 3), ("bank", 5)] {
+            let told = text(&addons, Some(cluster));
+            assert!(told.contains(&format!("--cluster-name {cluster} ")), "{told}");
+            assert!(told.contains(&format!(r#""replicaCount":{replicas}"#)) && !told.contains('#'), "{told}");
+            assert!(addons.has(&dns(BUDGET), Some(cluster)));
+        }
+        // Which of the two it is, nothing tells.
+        for cluster in [None, Some("mill")] {
+            let told = text(&addons, cluster);
+            assert!(!told.contains("replicaCount") && !addons.has(&dns(BUDGET), cluster), "{told}");
+        }
+        // Cluster API has a name of its own for a cluster of EKS: the only one that there are answers about is meant.
+        let only = account(Some(r#"{"replicaCount":3}"#), &json!({}));
+        let told = text(&only, Some("default_shop"));
+        assert!(told.contains("--cluster-name shop ") && told.contains("replicaCount"), "{told}");
     }
 
     #[test]

@@ -12,7 +12,6 @@ use super::installed::Installed;
 use super::new_budget::budget;
 use super::source::{Change, Commit, Form, Source, managers, release};
 use super::target::Target;
-use crate::cluster_name::cluster_name;
 
 /// The field manager of what EKS's add-ons have written (EKS user guide, "Determine fields you can customize for Amazon EKS add-ons").
 const EKS: &str = "eks";
@@ -42,8 +41,8 @@ pub fn commits(installed: &mut Installed<'_>, edit: &Edit, found_at: Option<&Tar
         if is_of_addon(installed, (&object, source.as_ref()), &meta) {
             // Where it is one of the add-on's values, the change says so itself.
             if !matches!(edit, Edit::Configure { .. }) {
-                let cluster = cluster_name(view);
-                commits.extend(installed.addons.commits((&object, change), &body, cluster.as_deref()));
+                let cluster = installed.cluster.as_deref();
+                commits.extend(installed.addons.commits((&object, change), &body, cluster));
             }
             continue;
         }
@@ -114,7 +113,7 @@ fn is_of_addon(installed: &Installed<'_>, (object, source): (&Target, Option<&So
         return false;
     }
     match managers(meta).as_slice() {
-        [] => installed.addons.has(object),
+        [] => installed.addons.has(object, installed.cluster.as_deref()),
         all => all.iter().any(|manager| manager == EKS),
     }
 }

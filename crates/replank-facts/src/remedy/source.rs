@@ -8,6 +8,7 @@ use replank_model::view::View;
 use replank_protocol::hindrance::Keeper;
 use serde_json::Value;
 
+use super::eks_addon::EksAddon;
 use super::hcl;
 use super::target::Target;
 use crate::keeper::keeper;
@@ -29,7 +30,7 @@ pub enum Source {
     /// Another resource of Terraform: of its Kubernetes provider, which writes as `HashiCorp` (its user agent: `HashiCorp/1.0 Terraform/…`), or an `aws_eks_addon`.
     Resource,
     /// The configuration values of an add-on of EKS.
-    Addon(Text),
+    Addon(EksAddon),
     /// A stack of CloudFormation, in which what is changed has a name.
     Stack {
         /// The stack's name.
@@ -87,7 +88,7 @@ impl Source {
             Self::Repository(keeper) => Some(keeper.to_string()),
             Self::Release(release) => Some(format!("Helm release {release}")),
             Self::Manifest | Self::Resource => None,
-            Self::Addon(name) => Some(format!("EKS add-on {name}")),
+            Self::Addon(addon) => Some(format!("EKS add-on {}", addon.name())),
             Self::Stack { name, .. } => Some(format!("CloudFormation stack {name}")),
         }
     }
@@ -228,8 +229,9 @@ impl Commit {
     fn of_addon(&self) -> Option<String> {
         let Self { object, source, form, .. } = self;
         let own = match source {
-            Source::Addon(name) => format!(
-                "EKS manages {object} with its add-on {name}, and the next add-on update may revert this: set it in the add-on's configuration values{}",
+            Source::Addon(addon) => format!(
+                "EKS manages {object} with its add-on {}, and the next add-on update may revert this: set it in the add-on's configuration values{}",
+                addon.name(),
                 if *form == Form::Command {
                     ""
                 } else {

@@ -11,7 +11,6 @@ use replank_model::object::node::Node;
 use replank_model::text::GroupName;
 use serde_json::json;
 
-use super::super::addon::Managed;
 use super::super::engine::{Answer, Engine};
 use super::super::ground::{KindId, taint_text};
 use super::super::remedy::{Change, configure, keep_off, own_tolerations, patch, second_home, toleration_of};
@@ -19,7 +18,7 @@ use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::exposed::refusals;
 use replank_facts::finding::{counted, pods};
-use replank_facts::remedy::{Remedy, Target};
+use replank_facts::remedy::{AddonPods, EksAddon, Remedy, Target};
 use replank_facts::taints::is_passing;
 use replank_schedule::{Plugin, predicate};
 
@@ -28,19 +27,11 @@ const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 const MASTER: &str = "node-role.kubernetes.io/master";
 
 /// Agents that belong on every node, with what a node lacks without them, and how EKS is told to let them tolerate everything.
-const AGENTS: [(&str, &str, Option<Managed>); 4] = [
-    ("aws-node", "pods get no IP addresses", Some(Managed { name: "vpc-cni", below: "" })),
-    ("kube-proxy", "Services are unreachable", Some(Managed { name: "kube-proxy", below: "" })),
-    (
-        "ebs-csi-node",
-        "EBS volumes cannot be mounted",
-        Some(Managed { name: "aws-ebs-csi-driver", below: "node" }),
-    ),
-    (
-        "efs-csi-node",
-        "EFS volumes cannot be mounted",
-        Some(Managed { name: "aws-efs-csi-driver", below: "node" }),
-    ),
+const AGENTS: [(&str, &str, EksAddon); 4] = [
+    ("aws-node", "pods get no IP addresses", EksAddon::VpcCni),
+    ("kube-proxy", "Services are unreachable", EksAddon::KubeProxy),
+    ("ebs-csi-node", "EBS volumes cannot be mounted", EksAddon::EbsCsi),
+    ("efs-csi-node", "EFS volumes cannot be mounted", EksAddon::EfsCsi),
 ];
 
 /// Taints that an agent takes off when it runs, with the agent (README files of the CSI drivers, Cilium's documentation).
@@ -205,7 +196,7 @@ fn master(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
 
 /// An agent that belongs on every node does not tolerate the taints of some.
 fn agent(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
-    let (_, loss, managed) = AGENTS.iter().find(|(name, ..)| subject.name.key.name == *name)?;
+    let (_, loss, addon) = AGENTS.iter().find(|(name, ..)| subject.name.key.name == *name)?;
     let pod = &subject.samples[0].pod;
     let mut kinds = BTreeSet::new();
     let mut taints = BTreeSet::new();
@@ -225,17 +216,17 @@ fn agent(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
     }
     let taints: Vec<String> = taints.into_iter().collect();
     let everything = json!({"tolerations": [{"operator": "Exists"}]});
-    let remedy = match (managed, Target::workload_named(&subject.name.kind, &subject.name.key)) {
-        (Some(managed), Some(of)) => {
-            let values = if managed.name == "aws-ebs-csi-driver" {
+    let remedy = match Target::workload_named(&subject.name.kind, &subject.name.key) {
+        Some(of) => {
+            let members = if *addon == EksAddon::EbsCsi {
                 json!({"tolerateAllTaints": true})
             } else {
                 everything.clone()
             };
             let patch = json!({"spec": {"template": {"spec": everything}}});
-            configure(survey, *managed, &values, of, patch)
+            configure(survey, *addon, &addon.values_of(AddonPods::Agent, members), of, patch)
         }
-        (Some(_) | None, _) => patch(survey, subject, &everything),
+        None => patch(survey, subject, &everything),
     };
     Some(finding(
         subject,

@@ -13,6 +13,7 @@ mod trouble;
 mod workflows;
 mod workload;
 
+use replank_facts::workload::series_of_workflow;
 use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::time::Span;
 use replank_model::view::View;
@@ -52,7 +53,7 @@ impl Durations {
     /// Workflows whose pods are gone still tell how long each step took.
     fn learn_from_workflows(&mut self, view: &View) {
         for workflow in workflows::all(view) {
-            let workload = workflows::workload_of(workflow);
+            let workload = Workload::from(series_of_workflow(workflow));
             for ran in workflows::ran(view, workflow).into_iter().filter(|ran| !ran.has_pod) {
                 self.run.entry(workload.clone()).or_default().add(ran.took);
                 self.steps.entry((workload.clone(), ran.step)).or_default().add(ran.took);

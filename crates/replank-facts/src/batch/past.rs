@@ -10,10 +10,8 @@ use replank_model::view::View;
 use serde_json::Value;
 
 use super::retry;
+pub use crate::workload::CRON_WORKFLOW;
 use crate::workload::Workload;
-
-/// Label of a Workflow that a CronWorkflow made.
-pub const CRON_WORKFLOW: &str = "workflows.argoproj.io/cron-workflow";
 
 /// Where a Workflow says when it began.
 const STARTED: &str = "/status/startedAt";

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::batch::past;
 use replank_facts::drain::is_daemon;
-use replank_facts::workload::workload_of;
+use replank_facts::workload::{series_of, workload_of};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
@@ -140,8 +140,7 @@ fn leaving<'v>(view: &'v View, node: &NodeName) -> impl Iterator<Item = &'v Pod>
 fn named(view: &View, pod: &Pod) -> String {
     let key = pod.meta.key();
     // As evictions name it: by what makes the Jobs or Workflows, where something does.
-    let of = replank_sim::workload_of(view, pod)
-        .map_or_else(String::new, |one| format!(" of {} {}/{}", one.kind, one.namespace, one.name));
+    let of = series_of(view, pod).map_or_else(String::new, |one| format!(" of {one}"));
     format!("pod {key}{of}")
 }
 

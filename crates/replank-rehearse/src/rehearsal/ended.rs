@@ -9,7 +9,7 @@ use replank_facts::batch::alerted::{self, Alerted, in_words};
 use replank_facts::batch::alerts::Alerts;
 use replank_facts::batch::retry::Workflow;
 use replank_facts::batch::{past, rerun};
-use replank_facts::workload::workload_of;
+use replank_facts::workload::series_of;
 use replank_model::object::batch::Job;
 use replank_model::object::cluster::Other;
 use replank_model::object::condition;
@@ -185,7 +185,7 @@ impl Ended {
             });
             let pod = old.meta.key();
             let object =
-                workload_of(view, old).map_or_else(|| format!("Pod {pod}"), |workload| workload.to_string());
+                series_of(view, old).map_or_else(|| format!("Pod {pod}"), |workload| workload.to_string());
             let (is_unsafe, restarts) = (rerun::is_unsafe(old), old.spec.restart_policy);
             let last = new.unwrap_or(old);
             let by = EndedBy::of(last);
@@ -308,7 +308,8 @@ impl AtEnd<'_> {
             } else {
                 format!("{} ", first.owner)
             };
-            let next = match object.starts_with("CronJob ") {
+            let is_scheduled = ["CronJob ", "CronWorkflow "].iter().any(|kind| object.starts_with(kind));
+            let next = match is_scheduled {
                 true => "; this run is skipped, the next one starts at its time",
                 false => "",
             };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_facts::batch::starts::{self, Series};
-use replank_facts::workload::workload_of;
+use replank_facts::workload::series_of;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Text, Uid};
@@ -58,15 +58,8 @@ impl Starts {
     pub(super) fn bound(&mut self, view: &View, pod: &Pod) {
         let Some(owner) = pod.meta.controller().filter(|owner| may_be_run(&owner.kind)) else { return };
         let Some(node) = pod.node.as_ref().filter(|node| self.nodes.contains_key(*node)) else { return };
-        let Some(of) = workload_of(view, pod) else { return };
-        // A Workflow is its own workload; what made it is on its label.
-        let cron = view.other("argoproj.io", "Workflow", &of.key).and_then(|workflow| {
-            workflow.meta.labels.get(replank_facts::batch::past::CRON_WORKFLOW).cloned()
-        });
-        let (kind, name) = match cron {
-            Some(name) => (Text::from("CronWorkflow"), name),
-            None => (of.kind.clone(), of.key.name.text().clone()),
-        };
+        let Some(of) = series_of(view, pod) else { return };
+        let (kind, name) = (of.kind, of.key.name.text().clone());
         let namespace = Text::from(of.key.namespace.as_str());
         let run = self.begun.entry(owner.uid.clone());
         run.or_insert_with(|| (kind, namespace, name, BTreeSet::new())).3.insert(node.clone());

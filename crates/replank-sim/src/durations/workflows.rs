@@ -3,7 +3,6 @@
 //! Steps are told apart by their place in the Workflow, without the numbers that a loop or a retry adds: `.train` for `etl-7x.train(3:eu)(1)`. So runs of one CronWorkflow
 //! tell of each other.
 
-use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::{Object, cluster, render};
 use replank_model::text::Text;
@@ -87,18 +86,10 @@ pub(super) fn all(view: &View) -> Vec<&cluster::Other> {
     all
 }
 
-/// What names a Workflow among workloads.
-pub(super) fn workload_of(workflow: &cluster::Other) -> super::Workload {
-    let Key { namespace, name } = workflow.meta.key();
-    let (kind, name) = match workflow.meta.labels.get("workflows.argoproj.io/cron-workflow") {
-        Some(cron) => ("CronWorkflow", cron.clone()),
-        None => ("Workflow", name.text().clone()),
-    };
-    super::Workload { kind: kind.into(), namespace, name }
-}
-
 #[cfg(test)]
 mod tests {
+    use replank_model::object::meta::Key;
+
     use super::*;
 
     #[test]

@@ -1,8 +1,8 @@
 //! What pods of one origin have in common.
 
-use replank_model::object::meta::{Key, OwnerReference};
+use replank_facts::workload;
+use replank_model::object::meta::OwnerReference;
 use replank_model::object::pod::Pod;
-use replank_model::object::workload::ReplicaSet;
 use replank_model::text::{Namespace, Text};
 use replank_model::view::View;
 
@@ -17,25 +17,17 @@ pub struct Workload {
     pub name: Text,
 }
 
+impl From<workload::Workload> for Workload {
+    fn from(workload: workload::Workload) -> Self {
+        let workload::Workload { kind, key } = workload;
+        Self { namespace: key.namespace, kind, name: key.name.text().clone() }
+    }
+}
+
 /// The workload that a person would name for a pod; bare pods have none.
 #[must_use]
 pub fn workload_of(view: &View, pod: &Pod) -> Option<Workload> {
-    let owner = pod.meta.controller()?;
-    let namespace = &pod.meta.namespace;
-    let key = Key::new(namespace.clone(), owner.name.clone());
-    let above = match &*owner.kind {
-        "ReplicaSet" => view.find::<ReplicaSet>(&key).and_then(|set| set.meta.controller()),
-        "Job" => view.jobs.by_key(&key).and_then(|job| job.meta.controller()),
-        _ => None,
-    };
-    if &*owner.kind == "Workflow" {
-        let cron = pod.meta.labels.get("workflows.argoproj.io/cron-workflow").cloned();
-        let cron = cron.or_else(|| cron_of_workflow(view, &key));
-        if let Some(name) = cron {
-            return Some(Workload { namespace: namespace.clone(), kind: Text::from("CronWorkflow"), name });
-        }
-    }
-    Some(top_of(namespace, &owner.kind, owner.name.as_str(), above))
+    workload::series_of(view, pod).map(Workload::from)
 }
 
 pub(super) fn top_of(
@@ -52,9 +44,4 @@ pub(super) fn top_of(
         },
         None => Workload { namespace: namespace.clone(), kind: Text::from(kind), name: Text::from(name) },
     }
-}
-
-fn cron_of_workflow(view: &View, key: &Key) -> Option<Text> {
-    let workflow = view.other("argoproj.io", "Workflow", key)?;
-    workflow.meta.labels.get("workflows.argoproj.io/cron-workflow").cloned()
 }

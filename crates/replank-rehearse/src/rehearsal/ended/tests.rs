@@ -54,6 +54,26 @@ fn a_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow() {
     assert!(done.at_end(&view).by(By::Others).is_empty());
 }
 
+/// As evictions name it.
+#[test]
+fn what_a_cron_workflow_runs_is_named_by_it_with_the_workflow_that_failed() {
+    let argo = "argoproj.io/v1alpha1";
+    let mut step = pod("a", "Workflow", argo);
+    step["metadata"]["labels"] = json!({"workflows.argoproj.io/cron-workflow": "etl"});
+    let workflow = json!({"apiVersion": argo, "kind": "Workflow", "metadata": {"name": "own", "namespace": "ml", "uid": "own"},
+        "spec": {}, "status": {"phase": "Failed"}});
+    let view = view(&[step, workflow]);
+    let old = view.pods.by_key(&Key::new("ml", "a")).expect("it is there").clone();
+    let mut ended = Ended::default();
+    ended.changed(Time::from_millis(0), &view, &old, None);
+    let mut findings = Vec::new();
+    ended.at_end(&view).find(&mut findings);
+    let [found] = findings.as_slice() else { panic!("{findings:?}") };
+    assert_eq!(found.object, "CronWorkflow ml/etl");
+    assert!(found.reason.starts_with("Workflow ml/own failed in the rehearsal: "), "{}", found.reason);
+    assert!(found.reason.contains("the next one starts at its time"), "{}", found.reason);
+}
+
 /// The pod as the control plane leaves it that disrupts it.
 fn disrupted(mut pod: Value, reason: &str) -> Value {
     pod["status"]["conditions"] = json!([{"type": "DisruptionTarget", "status": "True", "reason": reason}]);

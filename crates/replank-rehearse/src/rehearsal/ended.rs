@@ -25,6 +25,7 @@ use serde_json::Value;
 
 pub use cause::EndedBy;
 
+use super::evictions::By;
 use super::ids::BATCH_FAILED;
 use crate::finding_entry::FindingEntry;
 
@@ -104,7 +105,7 @@ impl Outcome {
 pub(super) struct Ended {
     ended: BTreeMap<Uid, One>,
     /// Pods of which somebody asked for the end, and was heard.
-    asked: BTreeMap<Uid, EndedBy>,
+    asked: BTreeMap<Uid, By>,
     /// What had become of Jobs that are gone (`ttlSecondsAfterFinished`, a CronJob's history limits).
     removed: BTreeMap<Key, (Outcome, Meta)>,
     /// When Jobs and Workflows failed. Then, and not before, their controllers delete the pods that are left: they are no reason for it.
@@ -159,9 +160,9 @@ struct Fate {
     is_shut_down: bool,
 }
 
-/// Who ended a pod.
+/// Whose ends of pods are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum Whose {
     /// The run.
     Run,
     /// A person, EKS, a controller, a kubelet, the loss of a node.
@@ -198,22 +199,18 @@ impl Ended {
 
     /// The run has evicted a pod, or deleted it.
     pub(super) fn evicted(&mut self, pod: &Pod) {
-        self.asked.entry(pod.meta.uid.clone()).or_insert(EndedBy::Replank);
+        self.asked.entry(pod.meta.uid.clone()).or_insert(By::Replank);
     }
 
     /// Somebody else has evicted a pod.
     pub(super) fn evicted_by(&mut self, asker: Asker, pod: &Pod) {
-        let by = match asker {
-            Asker::Person => EndedBy::Hand,
-            Asker::Eks => EndedBy::Eks,
-        };
-        self.asked.entry(pod.meta.uid.clone()).or_insert(by);
+        self.asked.entry(pod.meta.uid.clone()).or_insert(asker.into());
     }
 
     /// What ended a pod: one that was asked for by nobody but what its condition says.
     fn by(&self, uid: &Uid, one: &One) -> EndedBy {
         let asked = self.asked.get(uid).filter(|_| one.by.is_asked_for());
-        asked.copied().unwrap_or(one.by)
+        asked.map_or(one.by, |by| EndedBy::Asked(*by))
     }
 
     /// How many batch pods were ended before they were done, by whomever.
@@ -275,18 +272,20 @@ impl Ended {
 
 impl AtEnd<'_> {
     /// Those that somebody ended.
-    pub(super) fn by(&self, by: By) -> Vec<EndedBatch> {
-        self.those(by).map(|told| told.batch.clone()).collect()
+    pub(super) fn by(&self, whose: Whose) -> Vec<EndedBatch> {
+        self.those(whose).map(|told| told.batch.clone()).collect()
     }
 
-    fn those(&self, by: By) -> impl Iterator<Item = &Told<'_>> {
-        self.0.iter().filter(move |told| (told.batch.by == EndedBy::Replank) == (by == By::Run))
+    fn those(&self, whose: Whose) -> impl Iterator<Item = &Told<'_>> {
+        self.0
+            .iter()
+            .filter(move |told| (told.batch.by == EndedBy::Asked(By::Replank)) == (whose == Whose::Run))
     }
 
     /// Finds the work that failed because somebody other than the run ended its pod: one finding for each object.
     pub(super) fn find(&self, findings: &mut Vec<FindingEntry>) {
         let mut by_object: BTreeMap<&str, Vec<&Told<'_>>> = BTreeMap::new();
-        for told in self.those(By::Others) {
+        for told in self.those(Whose::Others) {
             if told.batch.outcome.is_failure() && told.is_reason {
                 by_object.entry(&told.one.object).or_default().push(told);
             }

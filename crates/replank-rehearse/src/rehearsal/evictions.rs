@@ -49,6 +49,15 @@ pub enum By {
     Eks,
 }
 
+impl From<Asker> for By {
+    fn from(asker: Asker) -> Self {
+        match asker {
+            Asker::Person => Self::Hand,
+            Asker::Eks => Self::Eks,
+        }
+    }
+}
+
 /// How a pod is asked to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,11 +117,7 @@ impl Evictions {
 
     /// Notes what somebody else has asked for. Its number, if it was granted.
     pub(super) fn asked(&mut self, at: Time, asked: &Asked, workload: Option<(u32, &Text)>) -> Option<u32> {
-        let by = match asked.by {
-            Asker::Person => By::Hand,
-            Asker::Eks => By::Eks,
-        };
-        self.note(at, (by, Request::Evict), asked.refused.clone(), &asked.pod, workload)
+        self.note(at, (asked.by.into(), Request::Evict), asked.refused.clone(), &asked.pod, workload)
     }
 
     /// The pod of a number is not there any more though nobody was told yet.

@@ -230,7 +230,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             killed: 1,
             ended_by_run: vec![EndedBatch {
                 pod: "ml/export-4-8qk2d".to_owned(),
-                by: EndedBy::Replank,
+                by: EndedBy::Asked(By::Replank),
                 owner: "Job ml/export-4".to_owned(),
                 outcome: Outcome::Failed,
                 alerted: vec![

@@ -5,16 +5,12 @@ use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::pod::{Pod, PodPhase};
 use serde::Serialize;
 
+use super::super::evictions::By;
+
 /// What ended a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EndedBy {
-    /// The run, by an eviction, or by a deletion just before its instance is lost.
-    Replank,
-    /// A person, by an eviction, as `kubectl drain` asks for.
-    Hand,
-    /// EKS, by an eviction: its update of a managed node group, or its drain before an instance of one ends.
-    Eks,
     /// Something else, by an eviction.
     Eviction,
     /// The kubelet, because its node is short of something.
@@ -27,6 +23,9 @@ pub enum EndedBy {
     NodeGone,
     /// A deletion.
     Deletion,
+    /// Somebody known, by an eviction; the run also by a deletion just before its instance is lost.
+    #[serde(untagged)]
+    Asked(By),
 }
 
 impl EndedBy {
@@ -47,7 +46,7 @@ impl EndedBy {
     /// Whether somebody who asked for the pod's end may be who ended it.
     pub(super) fn is_asked_for(self) -> bool {
         match self {
-            Self::Replank | Self::Hand | Self::Eks | Self::Eviction | Self::Deletion => true,
+            Self::Asked(_) | Self::Eviction | Self::Deletion => true,
             Self::Kubelet | Self::Scheduler | Self::Taint | Self::NodeGone => false,
         }
     }
@@ -56,9 +55,9 @@ impl EndedBy {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Replank => "ended by the run",
-            Self::Hand => "evicted by hand",
-            Self::Eks => "evicted by EKS",
+            Self::Asked(By::Replank) => "ended by the run",
+            Self::Asked(By::Hand) => "evicted by hand",
+            Self::Asked(By::Eks) => "evicted by EKS",
             Self::Eviction => "evicted by something else",
             Self::Kubelet => "evicted by the kubelet",
             Self::Scheduler => "preempted",
@@ -71,9 +70,9 @@ impl EndedBy {
     /// As in `EKS drained node ip-10-0-1-7 and evicted pod ml/train-1`.
     pub(super) fn sentence(self, node: &str, pod: &str) -> String {
         match self {
-            Self::Replank => format!("the run ended pod {pod}"),
-            Self::Hand => format!("somebody evicted pod {pod} by hand"),
-            Self::Eks => format!("EKS drained node {node} and evicted pod {pod}"),
+            Self::Asked(By::Replank) => format!("the run ended pod {pod}"),
+            Self::Asked(By::Hand) => format!("somebody evicted pod {pod} by hand"),
+            Self::Asked(By::Eks) => format!("EKS drained node {node} and evicted pod {pod}"),
             Self::Eviction => format!("something other than the run evicted pod {pod}"),
             Self::Kubelet => format!("the kubelet of node {node} evicted pod {pod}"),
             Self::Scheduler => format!("the scheduler preempted pod {pod}"),
@@ -86,10 +85,10 @@ impl EndedBy {
     /// What would have kept the pod where it was. `why` holds the words of its kubelet.
     pub(super) fn remedy(self, why: &str) -> Option<&'static str> {
         match self {
-            Self::Replank | Self::Hand | Self::Eviction => {
+            Self::Asked(By::Replank | By::Hand) | Self::Eviction => {
                 Some("keep every drain from it: a disruption budget over its pods with minAvailable: 9999")
             }
-            Self::Eks => Some(
+            Self::Asked(By::Eks) => Some(
                 "keep every drain from it: a disruption budget over its pods with minAvailable: 9999. EKS's own update of the group then fails after 15 \
                  minutes, and a forced one deletes the pod",
             ),

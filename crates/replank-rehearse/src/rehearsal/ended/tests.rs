@@ -35,23 +35,23 @@ fn a_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow() {
         ended.changed(Time::from_millis(0), &view, &of(name), None);
     }
     ended.evicted(&of("c"));
-    let told = |by: By| -> Vec<_> {
-        ended.at_end(&view).by(by).into_iter().map(|one| (one.pod, one.owner, one.outcome)).collect()
+    let told = |whose: Whose| -> Vec<_> {
+        ended.at_end(&view).by(whose).into_iter().map(|one| (one.pod, one.owner, one.outcome)).collect()
     };
     assert_eq!(
-        told(By::Others),
+        told(Whose::Others),
         [
             ("ml/a".to_owned(), "Workflow ml/own".to_owned(), Outcome::Failed),
             ("ml/b".to_owned(), "Job ml/own".to_owned(), Outcome::Running),
         ]
     );
-    assert_eq!(told(By::Run), [("ml/c".to_owned(), "Job ml/own".to_owned(), Outcome::Running)]);
+    assert_eq!(told(Whose::Run), [("ml/c".to_owned(), "Job ml/own".to_owned(), Outcome::Running)]);
     // One that is done, or was on its way out, is none.
     let mut done = Ended::default();
     let mut finished = (*of("a")).clone();
     finished.status.phase = replank_model::object::pod::PodPhase::Succeeded;
     done.changed(Time::from_millis(0), &view, &finished, None);
-    assert!(done.at_end(&view).by(By::Others).is_empty());
+    assert!(done.at_end(&view).by(Whose::Others).is_empty());
 }
 
 /// As evictions name it.
@@ -72,6 +72,15 @@ fn what_a_cron_workflow_runs_is_named_by_it_with_the_workflow_that_failed() {
     assert_eq!(found.object, "CronWorkflow ml/etl");
     assert!(found.reason.starts_with("Workflow ml/own failed in the rehearsal: "), "{}", found.reason);
     assert!(found.reason.contains("the next one starts at its time"), "{}", found.reason);
+}
+
+/// One list of words, whether somebody known asked for it or the pod says so itself.
+#[test]
+fn what_ended_a_pod_is_one_word() {
+    let word = |by: EndedBy| serde_json::to_value(by).expect("it can be written");
+    assert_eq!(word(EndedBy::Asked(By::Replank)), "replank");
+    assert_eq!(word(EndedBy::Asked(By::Eks)), "eks");
+    assert_eq!(word(EndedBy::NodeGone), "nodeGone");
 }
 
 /// The pod as the control plane leaves it that disrupts it.

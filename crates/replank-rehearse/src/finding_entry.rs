@@ -270,9 +270,9 @@ impl CommitEntry {
     fn of(commit: &Commit) -> Self {
         Self {
             object: commit.object.to_string(),
-            tool: commit.source.tool(),
-            keeper: commit.source.keeper(),
-            change: match commit.change {
+            tool: commit.tool(),
+            keeper: commit.keeper(),
+            change: match commit.change() {
                 Change::Added => "added",
                 Change::Set => "set",
                 Change::Gone => "gone",

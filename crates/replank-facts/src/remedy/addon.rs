@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use replank_model::text::Text;
 use serde_json::{Map, Value, json};
 
+use super::commit::{Change, Commit, InAddon, Place};
 use super::edit::quoted;
 use super::eks_addon::EksAddon;
 use super::hcl;
 use super::managed_by::ManagedBy;
-use super::source::{Change, Commit, Form, Source};
 use super::target::{Target, TargetKind};
 use crate::helm::coalesce;
 
@@ -85,28 +85,22 @@ impl Addons {
             Some(Configured::Unread) | None => (Map::new(), false),
         };
         let Some(values) = values(object.kind, change, body, &known) else { return Vec::new() };
-        let commit = |source: Source, form: Form, text: String| Commit {
-            object: object.clone(),
-            source,
-            change: Change::Set,
-            form,
-            text,
-        };
-        let of_eks = Source::Addon(eks);
+        let commit =
+            |how: InAddon, text: String| Commit { object: object.clone(), place: Place::Addon(how), text };
         let mut commits = vec![match cluster {
             Some(cluster) => {
                 let text = update(cluster, eks, &values);
                 let text = if is_whole { text } else { text + REPLACES };
-                commit(of_eks, Form::Command, text)
+                commit(InAddon::Command(eks), text)
             }
-            None => commit(of_eks, Form::Members, values.to_string()),
+            None => commit(InAddon::Values(eks), values.to_string()),
         }];
         commits.extend(addon.and_then(|addon| addon.managed_by.as_ref()).and_then(|tool| match tool {
             ManagedBy::Stack { name, logical_id } => {
-                let source = Source::Stack { name: name.clone(), logical_id: logical_id.clone() };
-                Some(commit(source, Form::Property, of_stack(&values)))
+                let stack = InAddon::Stack { name: name.clone(), logical_id: logical_id.clone() };
+                Some(commit(stack, of_stack(&values)))
             }
-            ManagedBy::Terraform => Some(commit(Source::Resource, Form::Property, of_terraform(&values))),
+            ManagedBy::Terraform => Some(commit(InAddon::Terraform, of_terraform(&values))),
             // It has them in a file of its own form.
             ManagedBy::Eksctl => None,
         }));
@@ -243,7 +237,7 @@ mod tests {
 
     fn told(addons: &Addons, change: (&Target, Change), body: &Value) -> Vec<(&'static str, String)> {
         let all = addons.commits(change, body, Some("seen"));
-        all.into_iter().map(|commit| (commit.source.tool(), commit.text)).collect()
+        all.into_iter().map(|commit| (commit.tool(), commit.text)).collect()
     }
 
     fn one() -> Value {
@@ -270,7 +264,7 @@ mod tests {
             ]
         );
         let commits = addons.commits((&dns(BUDGET), Change::Set), &one(), None);
-        assert_eq!(commits[1].source.keeper().as_deref(), Some("CloudFormation stack dns"));
+        assert_eq!(commits[1].keeper().as_deref(), Some("CloudFormation stack dns"));
         // Nothing says who manages it.
         let named = json!({"cloudformation:stack-name": "dns", "Terraform": "false", "Owner": "terraform"});
         assert_eq!(told(&account(Some(own), &named), (&dns(BUDGET), Change::Set), &one()).len(), 1);

@@ -3,14 +3,14 @@
 use replank_model::object::Kind;
 use replank_model::object::meta::Meta;
 use replank_model::view::View;
-use replank_protocol::hindrance::Keeper;
 use serde_json::{Map, Value, json};
 
+use super::commit::{Change, Commit, InFiles, InTerraform, Place};
 use super::edit::{Edit, Verb};
 use super::hcl;
 use super::installed::Installed;
 use super::new_budget::budget;
-use super::source::{Change, Commit, Form, Source, managers, release};
+use super::source::{Renderer, Source, managers, release};
 use super::target::Target;
 
 /// The field manager of what EKS's add-ons have written (EKS user guide, "Determine fields you can customize for Amazon EKS add-ons").
@@ -47,25 +47,21 @@ pub fn commits(installed: &mut Installed<'_>, edit: &Edit, found_at: Option<&Tar
             continue;
         }
         let Some(source) = source else { continue };
-        let of_release = release(&meta).filter(|_| change == Change::Set && !is_of_argo(&source));
-        let values = of_release.and_then(|release| installed.values(&release, &object, &body));
-        let (form, text) = match (values, &source) {
-            (Some(values), Source::Repository(_)) => {
-                (Form::Values, yaml(&json!({"spec": {"values": values}}), 0))
+        let (place, text) = match source {
+            Source::Rendered(renderer) => {
+                let (how, text) = in_files(installed, &renderer, (&object, &meta), (body, change), edit);
+                (Place::Rendered(renderer, how), text)
             }
-            (
-                Some(values),
-                Source::Release(_)
-                | Source::Manifest
-                | Source::Resource
-                | Source::Addon(_)
-                | Source::Stack { .. },
-            ) => (Form::Values, yaml(&values, 0)),
-            (None, _) => written(&source, &object, (body, change), edit),
+            Source::Manifest => terraform(in_manifest(&object, body, change)),
+            Source::Resource => terraform(in_resource(&object, body, change)),
         };
-        commits.push(Commit { object, source, change, form, text });
+        commits.push(Commit { object, place, text });
     }
     commits
+}
+
+fn terraform((how, text): (InTerraform, String)) -> (Place, String) {
+    (Place::Terraform(how), text)
 }
 
 fn meta(view: &View, target: &Target) -> Option<Meta> {
@@ -102,14 +98,9 @@ fn bodies(edit: &Edit) -> Vec<(Target, Value)> {
     }
 }
 
-/// Whether Argo CD manages an object. It renders charts itself: what a release of the same name has rendered is nothing to it.
-fn is_of_argo(source: &Source) -> bool {
-    matches!(source, Source::Repository(Keeper::Application { .. }))
-}
-
 /// Whether EKS manages an object with an add-on: it has written it, or the account has the add-on and the dump does not say who has written the object.
 fn is_of_addon(installed: &Installed<'_>, (object, source): (&Target, Option<&Source>), meta: &Meta) -> bool {
-    if meta.controller().is_some() || matches!(source, Some(Source::Repository(_) | Source::Release(_))) {
+    if meta.controller().is_some() || matches!(source, Some(Source::Rendered(_))) {
         return false;
     }
     match managers(meta).as_slice() {
@@ -131,36 +122,58 @@ fn yaml(value: &Value, depth: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The change in the language of its source.
-fn written(source: &Source, object: &Target, (body, change): (Value, Change), edit: &Edit) -> (Form, String) {
-    match (source, change) {
-        (Source::Repository(_) | Source::Release(_), Change::Added) => {
-            (Form::Manifest, named(object, body).to_string())
-        }
-        (Source::Repository(_) | Source::Release(_), Change::Set | Change::Gone) => {
-            let replaces = edit.writes().iter().all(|write| write.verb == Verb::MergePatch);
-            let body = if replaces { replacing(body) } else { body };
-            let patch = named(object, body).to_string().replace('\'', "''");
-            (Form::Patch, format!("- patch: '{patch}'"))
-        }
-        (Source::Manifest | Source::Resource, Change::Gone) => (Form::Nothing, String::new()),
-        // They are written before.
-        (Source::Addon(_) | Source::Stack { .. }, Change::Added | Change::Set | Change::Gone) => {
-            (Form::Members, hcl::manifest(&body))
-        }
-        (Source::Manifest, Change::Added) => (Form::TerraformManifest, hcl::manifest(&named(object, body))),
-        (Source::Manifest, Change::Set) => (Form::TerraformManifest, hcl::manifest(&body)),
-        (Source::Resource, Change::Added) => {
-            let whole = named(object, body);
-            match hcl::resource(object.kind, object.key.name.as_str(), &whole) {
-                Some(text) => (Form::TerraformResource, text),
-                None => (Form::TerraformManifest, hcl::manifest(&whole)),
+/// The change in the files of what renders an object: as values of the release, where its chart proves them.
+fn in_files(
+    installed: &mut Installed<'_>,
+    renderer: &Renderer,
+    (object, meta): (&Target, &Meta),
+    (body, change): (Value, Change),
+    edit: &Edit,
+) -> (InFiles, String) {
+    let how = match change {
+        Change::Added => return (InFiles::Added, named(object, body).to_string()),
+        Change::Gone => InFiles::Gone,
+        Change::Set => {
+            let release = release(meta).filter(|_| !renderer.is_argo());
+            match (release.and_then(|release| installed.values(&release, object, &body)), renderer) {
+                (Some(values), Renderer::Repository(_)) => {
+                    return (InFiles::Values, yaml(&json!({"spec": {"values": values}}), 0));
+                }
+                (Some(values), Renderer::Release(_)) => return (InFiles::Values, yaml(&values, 0)),
+                (None, Renderer::Repository(_) | Renderer::Release(_)) => InFiles::Patch,
             }
         }
-        (Source::Resource, Change::Set) => match hcl::blocks(&body, 0) {
-            Some(text) => (Form::TerraformResource, text.trim_end().to_owned()),
-            None => (Form::Members, hcl::manifest(&body)),
+    };
+    let replaces = edit.writes().iter().all(|write| write.verb == Verb::MergePatch);
+    let body = if replaces { replacing(body) } else { body };
+    let patch = named(object, body).to_string().replace('\'', "''");
+    (how, format!("- patch: '{patch}'"))
+}
+
+/// The change of a `kubernetes_manifest` of Terraform.
+fn in_manifest(object: &Target, body: Value, change: Change) -> (InTerraform, String) {
+    match change {
+        Change::Added => (InTerraform::AddedManifest, hcl::manifest(&named(object, body))),
+        Change::Set => (InTerraform::Manifest, hcl::manifest(&body)),
+        Change::Gone => (InTerraform::Gone, String::new()),
+    }
+}
+
+/// The change of another resource of Terraform's Kubernetes provider.
+fn in_resource(object: &Target, body: Value, change: Change) -> (InTerraform, String) {
+    match change {
+        Change::Added => {
+            let whole = named(object, body);
+            match hcl::resource(object.kind, object.key.name.as_str(), &whole) {
+                Some(text) => (InTerraform::AddedResource, text),
+                None => (InTerraform::AddedManifest, hcl::manifest(&whole)),
+            }
+        }
+        Change::Set => match hcl::blocks(&body, 0) {
+            Some(text) => (InTerraform::Resource, text.trim_end().to_owned()),
+            None => (InTerraform::Members, hcl::manifest(&body)),
         },
+        Change::Gone => (InTerraform::Gone, String::new()),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod addon;
 mod blocks;
+mod commit;
 mod commits;
 mod edit;
 mod eks_addon;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use addon::{Addons, of_stack, of_terraform, update_addon};
 pub use blocks::{Block, Sort, blocks};
+pub use commit::{Change, Commit, InAddon, InFiles, InTerraform, Place};
 pub use commits::commits;
 pub use edit::{Edit, Verb, Write};
 pub use eks_addon::{AddonPods, EksAddon};
@@ -29,7 +31,7 @@ pub use installed::Installed;
 pub use managed_by::ManagedBy;
 pub use new_budget::BudgetBound;
 pub use nodegroup::update_config;
-pub use source::{Change, Commit, Form, Source};
+pub use source::Renderer;
 pub use target::{Target, TargetKind};
 
 /// What to do.

@@ -153,7 +153,7 @@ fn an_add_on_is_known_by_who_has_written_the_object() {
         let of = Target::new(TargetKind::PodDisruptionBudget, Key::new("kube-system", "coredns"));
         let edit = Edit::Patch { of, patch: json!({"spec": {"maxUnavailable": 1, "minAvailable": null}}) };
         let commits = commits(&mut Installed::new(&view, &addons, &|_| None), &edit, None);
-        commits.into_iter().map(|commit| commit.source.tool()).collect::<Vec<_>>()
+        commits.into_iter().map(|commit| commit.tool()).collect::<Vec<_>>()
     };
     let by = |manager: &str| json!([{"manager": manager, "operation": "Apply"}]);
     assert_eq!(told(by("eks"), false), ["eks"]);

@@ -1,7 +1,7 @@
 //! The head of a page: the verdict in a word and a sentence, figures, what blocks, and what to do next.
 
 use crate::axis::Axis;
-use crate::document::Rehearsal;
+use crate::document::{Cause, Rehearsal};
 use crate::markup::Markup;
 use crate::words::{capital, count, grouped, millis};
 
@@ -65,7 +65,7 @@ pub(crate) fn causes(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     let told: Vec<(String, String)> = if rehearsal.causes.is_empty() {
         rehearsal.blockers.iter().map(|one| (one.what.clone(), one.reason.clone())).collect()
     } else {
-        let of = |cause: &crate::document::Cause| {
+        let of = |cause: &Cause| {
             let keeps = match (cause.nodes.as_slice(), cause.pods) {
                 ([], _) => String::new(),
                 ([node], pods) => format!(" Keeps node {node}, with {}.", count(pods, "pod")),
@@ -74,8 +74,7 @@ pub(crate) fn causes(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
                 }
             };
             let finding = cause.finding.as_deref().zip(cause.finding_object.as_deref());
-            // One that a rehearsal made of the cause itself says the same.
-            let finding = finding.filter(|(id, _)| *id != "stops-the-roll");
+            let finding = finding.filter(|named| !says_the_same(rehearsal, cause, *named));
             let finding = finding.map_or_else(String::new, |(id, object)| match *object == *cause.object {
                 true => format!(" Finding {id}."),
                 false => format!(" Finding {id}, {object}."),
@@ -107,8 +106,13 @@ pub(crate) fn causes(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     out.raw("</ul>");
 }
 
+/// Whether a finding is one that the rehearsal made of the cause itself.
+fn says_the_same(rehearsal: &Rehearsal, cause: &Cause, (id, object): (&str, &str)) -> bool {
+    rehearsal.findings.iter().any(|one| one.id == id && one.object == object && one.reason == cause.reason)
+}
+
 /// The reason of a cause without the name that stands before it.
-fn named_once(cause: &crate::document::Cause) -> &str {
+fn named_once(cause: &Cause) -> &str {
     let budget = cause.object.strip_prefix("PodDisruptionBudget ");
     let rest = budget.and_then(|name| cause.reason.strip_prefix("disruption budget ")?.strip_prefix(name));
     rest.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&cause.reason)
@@ -160,4 +164,26 @@ pub(crate) fn of(rehearsal: &Rehearsal) -> Vec<(String, &'static str)> {
         figures.push((grouped(batch.killed), "batch pods killed"));
     }
     figures
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_names_the_finding_that_says_more_and_no_other() {
+        let cause = |object: &str, finding: &str| json!({"object": object, "reason": "no room for it", "nodes": ["n"], "pods": 1, "finding": finding, "findingObject": object});
+        let finding = |id: &str, object: &str, reason: &str| json!({"id": id, "severity": "blocking", "object": object, "reason": reason});
+        let rehearsal = json!({"verdict": "blocked", "seed": 1, "traceHash": "", "start": "2026-01-01T00:00:00Z", "virtualDurationMs": 0,
+            "nodes": {}, "pods": {}, "causes": [cause("Pod a/p", "stops-the-roll"), cause("Pod a/q", "no-room")],
+            "findings": [finding("stops-the-roll", "Pod a/p", "no room for it"), finding("no-room", "Pod a/q", "it asks for 40 CPUs")]});
+        let rehearsal: Rehearsal = serde_json::from_value(rehearsal).expect("a rehearsal");
+        let named = |cause: &Cause| {
+            let named = cause.finding.as_deref().zip(cause.finding_object.as_deref()).expect("it names one");
+            !says_the_same(&rehearsal, cause, named)
+        };
+        assert_eq!(rehearsal.causes.iter().map(named).collect::<Vec<_>>(), [false, true]);
+    }
 }

@@ -349,6 +349,15 @@ pub struct Cause {
     pub remedy: Option<String>,
 }
 
+impl Cause {
+    /// The finding that says more, and what it is about. One that the rehearsal made of the cause itself says the same.
+    #[must_use]
+    pub fn further_finding(&self) -> Option<(&'static str, &str)> {
+        let id = self.finding.filter(|id| *id != STOPS)?;
+        Some((id, self.finding_object.as_deref()?))
+    }
+}
+
 impl RehearsalResult {
     /// As one has it who wants all nodes replaced, or none of it counts.
     pub fn require_all(&mut self) {

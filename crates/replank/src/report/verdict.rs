@@ -121,10 +121,9 @@ fn cause_of<'r>(result: &'r RehearsalResult, blocker: &Blocker) -> Option<&'r Ca
     result.causes.iter().filter(is_of).find(is_about)
 }
 
-/// The finding that says more. One that a rehearsal made of the cause itself says the same.
+/// The finding that says more.
 fn finding_of(cause: &Cause) -> String {
-    let found = cause.finding.zip(cause.finding_object.as_ref()).filter(|(id, _)| *id != "stops-the-roll");
-    found.map_or_else(String::new, |(id, object)| format!("; finding {id}, {object}"))
+    cause.further_finding().map_or_else(String::new, |(id, object)| format!("; finding {id}, {object}"))
 }
 
 fn more(page: &mut Page, number: usize) {

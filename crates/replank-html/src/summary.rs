@@ -73,11 +73,11 @@ pub(crate) fn causes(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
                     format!(" Keeps {}, with {}.", count(nodes.len(), "node"), count(pods, "pod"))
                 }
             };
-            let finding = cause.finding.as_deref().zip(cause.finding_object.as_deref());
-            let finding = finding.filter(|named| !says_the_same(rehearsal, cause, *named));
-            let finding = finding.map_or_else(String::new, |(id, object)| match *object == *cause.object {
-                true => format!(" Finding {id}."),
-                false => format!(" Finding {id}, {object}."),
+            let finding = further_finding(cause).map_or_else(String::new, |(id, object)| {
+                match *object == *cause.object {
+                    true => format!(" Finding {id}."),
+                    false => format!(" Finding {id}, {object}."),
+                }
             });
             (cause.object.clone(), format!("{}.{keeps}{finding}", named_once(cause).trim_end_matches('.')))
         };
@@ -106,9 +106,14 @@ pub(crate) fn causes(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     out.raw("</ul>");
 }
 
-/// Whether a finding is one that the rehearsal made of the cause itself.
-fn says_the_same(rehearsal: &Rehearsal, cause: &Cause, (id, object): (&str, &str)) -> bool {
-    rehearsal.findings.iter().any(|one| one.id == id && one.object == object && one.reason == cause.reason)
+/// The rule of the findings that a rehearsal makes of causes.
+const STOPS: &str = "stops-the-roll";
+
+/// The finding that says more than a cause, and what it is about. One that the rehearsal made of the cause itself says the same: `Cause::further_finding` of
+/// replank-rehearse has the same rule.
+fn further_finding(cause: &Cause) -> Option<(&str, &str)> {
+    let (id, object) = cause.finding.as_deref().zip(cause.finding_object.as_deref())?;
+    (id != STOPS || *object != *cause.object).then_some((id, object))
 }
 
 /// The reason of a cause without the name that stands before it.
@@ -174,16 +179,16 @@ mod tests {
 
     #[test]
     fn a_cause_names_the_finding_that_says_more_and_no_other() {
-        let cause = |object: &str, finding: &str| json!({"object": object, "reason": "no room for it", "nodes": ["n"], "pods": 1, "finding": finding, "findingObject": object});
-        let finding = |id: &str, object: &str, reason: &str| json!({"id": id, "severity": "blocking", "object": object, "reason": reason});
+        let cause = |object: &str, finding: &str, about: &str| json!({"object": object, "reason": "no room for it", "nodes": ["n"], "pods": 1, "finding": finding, "findingObject": about});
         let rehearsal = json!({"verdict": "blocked", "seed": 1, "traceHash": "", "start": "2026-01-01T00:00:00Z", "virtualDurationMs": 0,
-            "nodes": {}, "pods": {}, "causes": [cause("Pod a/p", "stops-the-roll"), cause("Pod a/q", "no-room")],
-            "findings": [finding("stops-the-roll", "Pod a/p", "no room for it"), finding("no-room", "Pod a/q", "it asks for 40 CPUs")]});
+        "nodes": {}, "pods": {}, "findings": [], "causes": [
+            cause("Pod a/p", "stops-the-roll", "Pod a/p"),
+            cause("Pod a/q", "no-room", "Pod a/q"),
+            // Held by a node that this pod is on.
+            cause("Node n", "stops-the-roll", "Pod a/p"),
+        ]});
         let rehearsal: Rehearsal = serde_json::from_value(rehearsal).expect("a rehearsal");
-        let named = |cause: &Cause| {
-            let named = cause.finding.as_deref().zip(cause.finding_object.as_deref()).expect("it names one");
-            !says_the_same(&rehearsal, cause, named)
-        };
-        assert_eq!(rehearsal.causes.iter().map(named).collect::<Vec<_>>(), [false, true]);
+        let named: Vec<_> = rehearsal.causes.iter().map(further_finding).collect();
+        assert_eq!(named, [None, Some(("no-room", "Pod a/q")), Some(("stops-the-roll", "Pod a/p"))]);
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry
             }
         })
         .collect();
-    // That the run was halted explains why the others are left.
+    // A health gate that halted the run, or the end of its time, explains why the others are left.
     let run = Subject::Run.to_string();
     causes.sort_by_key(|cause| (cause.object != run, usize::MAX - cause.nodes.len(), cause.object.clone()));
     causes
@@ -216,7 +216,7 @@ pub(super) fn find(causes: &mut [Cause], findings: &mut Vec<FindingEntry>) {
         let entry = FindingEntry::of_rehearsal(STOPS, &cause.object, &cause.reason);
         cause.finding = Some(STOPS);
         cause.finding_object = Some(cause.object.clone());
-        cause.remedy = Some(entry.remedy.clone());
+        cause.remedy = (!entry.remedy.is_empty()).then(|| entry.remedy.clone());
         findings.push(entry);
     }
 }
@@ -347,15 +347,15 @@ mod tests {
     }
 
     #[test]
-    fn what_blocks_is_told_in_one_order_and_that_the_run_was_halted_first() {
-        let (view, unhealthy) = (View::default(), |why: RunEnd| waiting(Subject::Run, why));
+    fn what_blocks_is_told_in_one_order_and_the_end_of_the_time_first() {
+        let view = View::default();
         let on_node = |name: &str| waiting(Subject::Node(name.into()), RollWait::NoInstance);
         let all = [
             on_node("a"),
             by_budget("a"),
             on_node("b"),
             by_budget("b"),
-            unhealthy(RunEnd::Deadline { at: Time::from_millis(0) }),
+            waiting(Subject::Run, RunEnd::Deadline { at: Time::from_millis(0) }),
         ];
         let causes = causes(&view, &all, &[]);
         let of_causes: Vec<&str> = causes.iter().map(|cause| &*cause.object).collect();
@@ -373,6 +373,20 @@ mod tests {
 
     fn causes_without(causes: &[Cause], object: &str) -> Vec<Cause> {
         causes.iter().filter(|cause| cause.object != object).cloned().collect()
+    }
+
+    #[test]
+    fn a_finding_that_was_made_of_a_cause_says_more_only_of_another() {
+        let all = [waiting(Subject::Node("web-1".into()), RollWait::NoInstance)];
+        let (mut findings, mut own) = (Vec::new(), causes(&View::default(), &all, &[]));
+        find(&mut own, &mut findings);
+        let [own] = own.as_slice() else { panic!("one node is left: {own:?}") };
+        assert_eq!((own.finding, own.further_finding()), (Some(STOPS), None));
+        // What another node holds is told with what keeps that one.
+        let held = Cause { object: "Node web-2".to_owned(), kind: HELD, ..own.clone() };
+        assert_eq!(held.further_finding(), Some((STOPS, "Node web-1")));
+        let told = Cause { finding: Some("node-not-ready"), ..own.clone() };
+        assert_eq!(told.further_finding(), Some(("node-not-ready", "Node web-1")));
     }
 
     #[test]

@@ -230,9 +230,9 @@ pub struct NodeFigures {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodFigures {
-    /// Pods that were evicted, but batch pods: those are among the figures of batch work.
+    /// Pods that were evicted, except batch pods: those are among the figures of batch work.
     pub moved: usize,
-    /// Evictions of pods that had been made in place of an evicted one.
+    /// Evictions of pods that had been made in place of an evicted one, except batch pods.
     pub moved_more_than_once: usize,
     /// Evictions that the API server refused.
     pub evictions_refused: usize,
@@ -350,11 +350,12 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// The finding that says more, and what it is about. One that the rehearsal made of the cause itself says the same.
+    /// The finding that says more, and what it is about. One that the rehearsal made of the cause itself says the same, and is about the same object; one about
+    /// what keeps another node does not. Pages, which know of a rehearsal only its JSON, have the same rule (`summary.rs` of replank-html).
     #[must_use]
     pub fn further_finding(&self) -> Option<(&'static str, &str)> {
-        let id = self.finding.filter(|id| *id != STOPS)?;
-        Some((id, self.finding_object.as_deref()?))
+        let (id, object) = self.finding.zip(self.finding_object.as_deref())?;
+        (id != STOPS || object != self.object).then_some((id, object))
     }
 }
 

@@ -157,9 +157,14 @@ fn in_files(object: &Target, renderer: &Renderer, how: InFiles) -> String {
         Renderer::Repository(_) => format!("{renderer} puts {object} back"),
     };
     match (how, renderer) {
-        (InFiles::Added, Renderer::Repository(_) | Renderer::Release(_)) => format!(
-            "{renderer} manages what it is for, so add it there: a file that the kustomization names under resources"
+        (InFiles::Added, Renderer::Repository(Keeper::HelmRelease { .. }) | Renderer::Release(_)) => format!(
+            "{renderer} manages what it is for, so add it there: a template of its chart, or a manifest that is applied beside the release"
         ),
+        (InFiles::Added, Renderer::Repository(Keeper::Application { .. } | Keeper::Kustomization { .. })) => {
+            format!(
+                "{renderer} manages what it is for, so add it there: a file that the kustomization names under resources"
+            )
+        }
         (InFiles::Gone, Renderer::Repository(_) | Renderer::Release(_)) => {
             format!("{back}: remove it in the source, or with this patch of a kustomization")
         }

@@ -107,6 +107,35 @@ fn a_kustomization_replaces_lists_that_it_would_join() {
     assert_eq!(told(&Edit::Scale { of: other, replicas: 2 }), Vec::<String>::new());
 }
 
+/// A Helm release has no kustomization, and Flux's post-renderers add nothing.
+#[test]
+fn a_new_object_is_added_where_its_workload_is_rendered() {
+    let helm = json!({"labels": {"app.kubernetes.io/managed-by": "Helm"}, "annotations": {"meta.helm.sh/release-name": "web"}});
+    let flux = |kind: &str| {
+        let label = |member: &str| format!("{kind}.toolkit.fluxcd.io/{member}");
+        json!({"labels": {label("name"): "web", label("namespace"): "flux-system"}})
+    };
+    let chart = "a template of its chart, or a manifest that is applied beside the release:";
+    let resources = "a file that the kustomization names under resources:";
+    for (meta, tool, place) in
+        [(helm, "helm", chart), (flux("helm"), "flux", chart), (flux("kustomize"), "flux", resources)]
+    {
+        let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop", "uid": "u"}});
+        for member in ["labels", "annotations"] {
+            object["metadata"][member] = meta[member].clone();
+        }
+        let object = replank_model::object::Object::from_json(object).expect("an object");
+        let view: replank_model::view::View =
+            [replank_model::delta::Delta::Put(object)].into_iter().collect();
+        let addons = Addons::default();
+        let mut installed = Installed::new(&view, &addons, &|_| None);
+        let commit = commits(&mut installed, &budget("app=web"), Some(&deployment())).remove(0);
+        assert_eq!((commit.tool(), commit.change()), (tool, Change::Added));
+        let told = commit.to_string();
+        assert!(told.contains(&format!(" manages what it is for, so add it there: {place}\n")), "{told}");
+    }
+}
+
 /// Findings of one release are many, and to unpack it is work.
 #[test]
 fn a_release_is_unpacked_once_for_all_changes() {

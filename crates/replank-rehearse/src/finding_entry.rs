@@ -236,7 +236,7 @@ impl FindingEntry {
     }
 }
 
-/// Where to look if nothing better is known.
+/// Where to look if nothing better is known; empty if there is nothing to look at.
 fn inspect<R>(finding: &Finding<R>) -> String {
     let (kind, key) = (finding.object.kind.to_lowercase(), &finding.object.key);
     outside_kubernetes(&finding.object).unwrap_or_else(|| match key.namespace.as_str() {
@@ -258,10 +258,10 @@ fn outside_kubernetes(object: &ObjectName) -> Option<String> {
         }
         "Label" => format!("kubectl get nodes -L {name}"),
         "Taint" => "kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints".to_owned(),
-        "Queue" => format!("aws sqs get-queue-url --queue-name {name}"),
-        "Cluster" | "Snapshot" => format!("look at {object}"),
-        // A subject of the run, such as an instance: kinds of Kubernetes begin with a capital letter.
-        own if own.starts_with(char::is_lowercase) => format!("look at {object}"),
+        // Their findings say themselves what to do, and no command shows what they are about.
+        "Queue" | "Cluster" | "Snapshot" => String::new(),
+        // A subject of the run, such as the run itself: kinds of Kubernetes begin with a capital letter.
+        own if own.starts_with(char::is_lowercase) => String::new(),
         _ => return None,
     })
 }
@@ -309,8 +309,11 @@ mod tests {
         let asg = "aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names web";
         assert_eq!(told("AutoScalingGroup web"), asg);
         assert_eq!(told("Label role"), "kubectl get nodes -L role");
-        assert_eq!(told("instance i-1"), "look at instance i-1");
-        for object in ["NodeGroup web", "AutoScalingGroup web", "Queue q", "Cluster c", "Taint t"] {
+        for object in ["Queue q", "Cluster cluster", "Snapshot persistentvolumeclaims", "instance i-1", "run"]
+        {
+            assert_eq!(told(object), "", "nothing is to be looked at");
+        }
+        for object in ["NodeGroup web", "AutoScalingGroup web", "Taint t"] {
             let kind = object.split(' ').next().unwrap_or_default().to_lowercase();
             assert!(!told(object).contains(&format!("get {kind} ")), "{}", told(object));
         }

@@ -50,6 +50,15 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// Whether a person has to do something about it beforehand.
+    #[must_use]
+    pub fn is_serious(self) -> bool {
+        match self {
+            Self::Blocking | Self::Warning => true,
+            Self::Info => false,
+        }
+    }
+
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -100,7 +100,7 @@ pub struct Figures {
     pub took: Span,
     /// Nodes.
     pub nodes: NodeFigures,
-    /// Pods that were evicted, but batch pods.
+    /// Pods that were evicted, except batch pods.
     pub moved: usize,
     /// Evictions that were refused.
     pub evictions_refused: usize,

@@ -122,7 +122,7 @@ impl Rehearsal {
         remains
     }
 
-    /// Batch pods that were ended before they were done, by whomever.
+    /// Batch pods that were ended before they were done: by the run, or by others.
     #[must_use]
     pub fn batch_ended(&self) -> usize {
         self.notes.borrow().ended.count()

@@ -213,7 +213,7 @@ impl Ended {
         asked.map_or(one.by, |by| EndedBy::Asked(*by))
     }
 
-    /// How many batch pods were ended before they were done, by whomever.
+    /// How many batch pods were ended before they were done: by the run, or by others.
     pub(super) fn count(&self) -> usize {
         self.ended.len()
     }

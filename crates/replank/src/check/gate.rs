@@ -64,7 +64,7 @@ impl FailOn {
     fn fails(self, finding: &FindingEntry) -> bool {
         match self {
             Self::Blocking => finding.severity == Severity::Blocking,
-            Self::Warning => finding.severity <= Severity::Warning,
+            Self::Warning => finding.severity.is_serious(),
             Self::Info => true,
             Self::Never => false,
         }

@@ -195,14 +195,9 @@ fn are(number: usize, noun: &str) -> String {
     format!("{} {}", count(number, noun), if number == 1 { "is" } else { "are" })
 }
 
-/// Whether a person has to do something about it beforehand.
-fn is_serious(finding: &FindingEntry) -> bool {
-    finding.severity <= Severity::Warning
-}
-
 pub(super) fn risks(result: &RehearsalResult) -> String {
     let entries = findings::entries(&result.findings);
-    let serious: Vec<_> = entries.iter().filter(|entry| is_serious(entry[0])).collect();
+    let serious: Vec<_> = entries.iter().filter(|entry| entry[0].severity.is_serious()).collect();
     if serious.is_empty() {
         return "Nothing was found that blocks or causes downtime.".to_owned();
     }
@@ -239,7 +234,7 @@ fn objects(entry: &[&FindingEntry]) -> String {
 pub(super) fn before(result: &RehearsalResult) -> String {
     let entries = findings::entries(&result.findings);
     let mut text = String::new();
-    for entry in entries.iter().filter(|entry| is_serious(entry[0])) {
+    for entry in entries.iter().filter(|entry| entry[0].severity.is_serious()) {
         let must = if entry[0].severity == Severity::Blocking { "must" } else { "should" };
         text.push_str(&format!("- [ ] {must}: {} (`{}`)\n", objects(entry), entry[0].id));
         let mut remedies: Vec<String> = entry.iter().map(|finding| finding.to_do()).collect();

@@ -145,7 +145,7 @@ pub(crate) struct UpgradeWatchArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) calendar: Vec<PathBuf>,
 
-    /// All dates ahead. By default, only those of the next two versions that EKS will offer.
+    /// Lists the dates of all versions that EKS will offer, not only of the next two.
     #[arg(long)]
     pub(super) all: bool,
 

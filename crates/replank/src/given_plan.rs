@@ -1,69 +1,82 @@
 //! A plan that is passed where a snapshot is expected.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use replank_facts::plan::{API_VERSION, KIND};
-use replank_intake::snapshot::{Options, Snapshot};
+use replank_intake::snapshot::Snapshot;
 use replank_intake::source::Source;
 use replank_model::object::Object;
 
 use crate::failure::Failure;
 
-/// Bytes of a file that is looked into once more: a plan is small.
-const PLAN_BYTES_MAX: u64 = 1 << 20;
+/// What the reader calls standard input.
+const STDIN: &str = "<stdin>";
 
-/// The files among some sources. A directory may have a plan beside the manifests.
-pub(crate) fn files(sources: &[Source]) -> Vec<PathBuf> {
-    let file = |source: &Source| match source {
-        Source::Path(path) => path.is_file().then(|| path.clone()),
-        Source::Stdin | Source::Reader { .. } => None,
-    };
-    sources.iter().filter_map(file).collect()
+/// What somebody passed as a snapshot, as far as a plan may be passed so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// A file.
+    File(PathBuf),
+    /// A directory, which may have a plan beside the manifests.
+    Directory(PathBuf),
+    /// Standard input.
+    Stdin,
 }
 
-/// Whether everything that was read is a plan, or what one of the files has: somebody left out `-f`.
+/// What was passed, among some sources.
+pub(crate) fn passed(sources: &[Source]) -> Vec<Passed> {
+    let passed = |source: &Source| match source {
+        Source::Path(path) if path.is_dir() => Some(Passed::Directory(path.clone())),
+        Source::Path(path) => Some(Passed::File(path.clone())),
+        Source::Stdin => Some(Passed::Stdin),
+        Source::Reader { .. } => None,
+    };
+    sources.iter().filter_map(passed).collect()
+}
+
+/// Refuses what has nothing but a plan: somebody left out `-f`. The snapshot has the places of its objects.
 ///
 /// # Errors
 /// Where it is so.
-pub(crate) fn refuse(snapshot: &Snapshot, files: &[PathBuf]) -> Result<(), Failure> {
-    let plans = snapshot.summary.objects.get(&name_of_plans()).copied().unwrap_or(0);
-    if plans == 0 {
+pub(crate) fn refuse(snapshot: &Snapshot, passed: &[Passed]) -> Result<(), Failure> {
+    let group = API_VERSION.split_once('/').map_or(API_VERSION, |(group, _)| group);
+    if !snapshot.summary.objects.contains_key(&format!("{KIND}.{group}")) {
         return Ok(());
     }
-    if snapshot.summary.objects.len() == 1 {
-        let name = match files {
-            [only] => only.display().to_string(),
-            [] | [_, ..] => "the input".to_owned(),
+    for one in passed {
+        let read = snapshot.objects.iter().zip(&snapshot.places);
+        let own: Vec<_> = read.filter(|(_, place)| one.has(&place.source)).collect();
+        let Some((plan, place)) = own.first().filter(|_| own.iter().all(|(object, _)| is_plan(object)))
+        else {
+            continue;
         };
-        return Err(refusal(&name, &snapshot.objects[0], files.first().map(PathBuf::as_path)));
+        let is = match one {
+            Passed::File(path) => format!("{} is a plan", path.display()),
+            Passed::Directory(path) => format!("directory {} has only a plan", path.display()),
+            Passed::Stdin => "standard input is a plan".to_owned(),
+        };
+        let file = if *place.source == *STDIN { "-" } else { &place.source };
+        let error = format!("{is} ({KIND} {}), not a snapshot of a cluster", plan.meta().name);
+        return Err(Failure::usage_message(error).next(format!(
+            "rehearse and check take a plan with -f, beside the snapshot: replank rehearse cluster.json -f {file}; other commands that read a snapshot take none"
+        )));
     }
-    let found = files.iter().find_map(|file| Some((file, alone(file)?)));
-    found.map_or(Ok(()), |(file, plan)| Err(refusal(&file.display().to_string(), &plan, Some(file))))
+    Ok(())
 }
 
-/// The plan of a file that has nothing else.
-fn alone(file: &Path) -> Option<Object> {
-    let is_small = fs::metadata(file).is_ok_and(|about| about.len() <= PLAN_BYTES_MAX);
-    let read = is_small.then(|| Snapshot::load(vec![Source::Path(file.to_owned())], &Options::default()));
-    let mut read = read?.ok()?;
-    let is_alone = read.summary.objects.keys().eq([&name_of_plans()]);
-    is_alone.then(|| read.objects.swap_remove(0))
+/// Whether an object is a plan.
+fn is_plan(object: &Object) -> bool {
+    let group = |version: &str| version.split_once('/').map(|(group, _)| group.to_owned());
+    object.kind_name() == KIND && group(object.api_version()) == group(API_VERSION)
 }
 
-/// What the summary of a snapshot calls plans.
-fn name_of_plans() -> String {
-    let group = API_VERSION.split_once('/').map_or(API_VERSION, |(group, _)| group);
-    format!("{KIND}.{group}")
-}
-
-fn refusal(name: &str, plan: &Object, file: Option<&Path>) -> Failure {
-    let passed = file.map_or("plan.yaml".to_owned(), |file| file.display().to_string());
-    Failure::usage_message(format!(
-        "{name} is a plan ({KIND} {}), not a snapshot of a cluster",
-        plan.meta().name
-    ))
-    .next(format!(
-        "pass the plan with -f, beside the snapshot: replank rehearse cluster.json -f {passed} (check takes -f, too)"
-    ))
+impl Passed {
+    /// Whether what the reader calls so is it, or in it.
+    fn has(&self, source: &str) -> bool {
+        match self {
+            Self::File(path) => path.display().to_string() == source,
+            Self::Directory(path) => Path::new(source).starts_with(path),
+            Self::Stdin => source == STDIN,
+        }
+    }
 }

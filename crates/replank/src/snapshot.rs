@@ -248,9 +248,13 @@ fn load(
     printer: &mut Printer,
 ) -> Result<Snapshot, Failure> {
     let mut reader = Reader::default();
-    let files = given_plan::files(&sources);
-    let mut snapshot = Snapshot::load_with(sources, options, &mut reader).map_err(Failure::usage)?;
-    given_plan::refuse(&snapshot, &files)?;
+    let passed = given_plan::passed(&sources);
+    let placed = Options { with_places: true, ..options.clone() };
+    let mut snapshot = Snapshot::load_with(sources, &placed, &mut reader).map_err(Failure::usage)?;
+    given_plan::refuse(&snapshot, &passed)?;
+    if !options.with_places {
+        snapshot.places = Vec::new();
+    }
     reader.settle(&mut snapshot.objects);
     tell(&snapshot, moment, printer);
     if args.strict && snapshot.summary.losses > 0 {

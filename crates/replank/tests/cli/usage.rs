@@ -75,8 +75,43 @@ fn a_plan_without_its_flag() {
     ] {
         let told = error(arguments);
         assert!(told.contains("in-place.yaml is a plan (NodeRoll test), not a snapshot"), "{told}");
-        assert!(told.contains("in-place.yaml (check takes -f, too)"), "{told}");
+        assert!(
+            told.contains("-f SCRATCH/in-place.yaml; other commands that read a snapshot take none"),
+            "{told}"
+        );
     }
+}
+
+#[test]
+fn a_directory_that_has_only_a_plan() {
+    let plan = plan("plans/only.yaml", "groups: [web]");
+    let directory = plan.strip_suffix("/only.yaml").expect("the plan lies in the directory");
+    for arguments in [["leftover", directory].as_slice(), &["check", SNAPSHOT, directory]] {
+        let told = error(arguments);
+        assert!(
+            told.contains("directory SCRATCH/plans has only a plan (NodeRoll test), not a snapshot"),
+            "{told}"
+        );
+        assert!(told.contains("cluster.json -f SCRATCH/plans/only.yaml; other"), "{told}");
+    }
+}
+
+#[test]
+fn a_plan_on_standard_input() {
+    let plan = std::fs::read(super::common::root().join(PLAN)).expect("the example is there");
+    // Beside a snapshot it would be passed over without a word.
+    for arguments in [["check", "-"].as_slice(), &["check", SNAPSHOT, "-"]] {
+        let told = replank_reading(arguments, &plan).usage_error();
+        assert!(
+            told.contains("standard input is a plan (NodeRoll job-site-to-1-36), not a snapshot"),
+            "{told}"
+        );
+        assert!(told.contains("cluster.json -f -; other"), "{told}");
+    }
+    // A snapshot that holds the plan, too.
+    let both = [plan, b"\n---\n".to_vec(), super::common::snapshot_text().into_bytes()].concat();
+    let ran = replank_reading(&["check", "-"], &both);
+    assert!(ran.code != Some(2), "{ran:?}");
 }
 
 #[test]

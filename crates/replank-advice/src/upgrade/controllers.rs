@@ -24,8 +24,8 @@ pub enum Made {
     /// From this version on it goes with this minor version of Kubernetes and later ones, until the next row: `(Kubernetes,
     /// least version)`. Kubernetes beyond the last row is not known.
     Least(&'static [(u64, Number)]),
-    /// Of a version and later, the newest Kubernetes that it was made for: `(version, newest Kubernetes)`, the last row first. Versions
-    /// beyond the first are not known.
+    /// Of a version and later, the newest Kubernetes that it was made for: `(version, newest Kubernetes)`, the last row first. Nothing is known of versions
+    /// beyond that row's: they may have left out older Kubernetes, too.
     Newest(&'static [(Number, u64)]),
     /// From a version on, it goes with this Kubernetes and all later ones: `(version, oldest Kubernetes)`, the last row first. Nothing is known of versions
     /// beyond the last that the table was published with.
@@ -294,13 +294,8 @@ impl Known {
                 None => Goes::Unknown,
             },
             Made::Newest(rows) => match rows.iter().find(|(from, _)| version >= *from) {
+                Some(_) if rows.first().is_some_and(|(last, _)| version > *last) => Goes::Unknown,
                 Some((_, newest)) if with.0 <= *newest => Goes::Yes,
-                // The row of the newest version that is known is all that is known of those after it.
-                Some((from, _))
-                    if rows.first().is_some_and(|(first, _)| first == from) && version > *from =>
-                {
-                    Goes::Unknown
-                }
                 Some(_) => {
                     let least =
                         rows.iter().rev().find(|(_, newest)| *newest >= with.0).map(|(from, _)| *from);
@@ -423,10 +418,12 @@ mod tests {
             ("Ingress-NGINX", (1, 11), 30, Goes::Yes),
             ("Ingress-NGINX", (1, 11), 33, Goes::NotMadeFor { least: None }),
             ("Ingress-NGINX", (1, 14), 34, Goes::Unknown),
+            ("Ingress-NGINX", (1, 12), 30, Goes::Unknown),
             ("cert-manager", (1, 3), 22, Goes::Stops { least: (1, 5) }),
             ("cert-manager", (1, 18), 34, Goes::NotMadeFor { least: Some((1, 19)) }),
             ("cert-manager", (1, 20), 35, Goes::Yes),
             ("cert-manager", (1, 21), 36, Goes::Unknown),
+            ("cert-manager", (1, 21), 35, Goes::Unknown),
             ("cert-manager", (1, 12), 30, Goes::Unknown),
             ("metrics-server", (0, 3), 22, Goes::Stops { least: (0, 4) }),
             ("metrics-server", (0, 3), 21, Goes::Yes),
@@ -439,7 +436,7 @@ mod tests {
             ("kube-state-metrics", (2, 16), 33, Goes::NotMadeFor { least: Some((2, 17)) }),
             ("kube-state-metrics", (2, 10), 28, Goes::NotMadeFor { least: Some((2, 11)) }),
             ("kube-state-metrics", (2, 20), 37, Goes::NotMadeFor { least: None }),
-            ("kube-state-metrics", (2, 21), 36, Goes::Yes),
+            ("kube-state-metrics", (2, 21), 36, Goes::Unknown),
             ("kube-state-metrics", (2, 21), 37, Goes::Unknown),
             ("kube-state-metrics", (2, 2), 22, Goes::Unknown),
             ("Amazon EBS CSI driver", (1, 64), 36, Goes::Yes),
@@ -453,6 +450,7 @@ mod tests {
             ("Argo CD", (3, 0), 33, Goes::NotMadeFor { least: Some((3, 1)) }),
             ("Argo CD", (3, 2), 35, Goes::NotMadeFor { least: None }),
             ("Argo CD", (3, 3), 35, Goes::Unknown),
+            ("Argo CD", (3, 3), 34, Goes::Unknown),
             ("Argo CD", (2, 14), 33, Goes::Unknown),
             ("Istio", (1, 24), 33, Goes::Unknown),
         ];

@@ -30,6 +30,9 @@ pub enum Made {
     /// From a version on, it goes with this Kubernetes and all later ones: `(version, oldest Kubernetes)`, the last row first. Nothing is known of versions
     /// beyond the last that the table was published with.
     Oldest(&'static [(Number, u64)], Number),
+    /// It is built with the client-go of a Kubernetes, which is what it supports; with others it works as far as they have the same APIs: `(version, Kubernetes of
+    /// its client-go)`, the last row first. Nothing is known of versions beyond that row's.
+    Client(&'static [(Number, u64)]),
     /// It goes with all versions that Kubernetes or EKS supports when it is released: `(first version after the release of a Kubernetes, that Kubernetes)`, the
     /// last row first, and the last version that is known.
     Supported(&'static [(Number, u64)], Number),
@@ -214,9 +217,10 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: "kube-state-metrics",
         images: &["/kube-state-metrics"],
-        // kubernetes/kube-state-metrics, README.md "Compatibility matrix" of v2.7.0 to v2.20.0 (2026-08-17): the Kubernetes of its client-go, which decides what is
-        // supported; all else is best effort.
-        made: Made::Newest(&[
+        // kubernetes/kube-state-metrics, README.md "Kubernetes Version" and "Compatibility matrix" of v2.7.0 to v2.20.0 (2026-08-17): "the supported Kubernetes
+        // cluster version is determined by client-go. [...] All additional compatibility is only best effort". kubernetes/client-go, README.md "Compatibility matrix":
+        // with any other Kubernetes, what both have in common works.
+        made: Made::Client(&[
             ((2, 20), 36),
             ((2, 19), 35),
             ((2, 18), 34),
@@ -263,6 +267,13 @@ pub enum Goes {
         /// The version to take, where that is known.
         least: Option<Number>,
     },
+    /// It is built with the client-go of another version, and its project supports it as far as it can.
+    BestEffort {
+        /// The Kubernetes of its client-go.
+        client: Minor,
+        /// The later version that is built for it, where that is known.
+        built: Option<Number>,
+    },
     /// It asks for a later Kubernetes.
     TooNew {
         /// The oldest that it goes with.
@@ -300,6 +311,16 @@ impl Known {
                     let least =
                         rows.iter().rev().find(|(_, newest)| *newest >= with.0).map(|(from, _)| *from);
                     Goes::NotMadeFor { least }
+                }
+                None => Goes::Unknown,
+            },
+            Made::Client(rows) => match rows.iter().find(|(from, _)| version >= *from) {
+                Some(_) if rows.first().is_some_and(|(last, _)| version > *last) => Goes::Unknown,
+                Some((_, client)) if with.0 == *client => Goes::Yes,
+                Some((_, client)) => {
+                    let mut later = rows.iter().filter(|(_, other)| other > client);
+                    let built = later.find(|(_, other)| *other == with.0).map(|(from, _)| *from);
+                    Goes::BestEffort { client: Minor(*client), built }
                 }
                 None => Goes::Unknown,
             },
@@ -433,9 +454,10 @@ mod tests {
             ("metrics-server", (0, 10), 36, Goes::Unknown),
             ("kube-state-metrics", (2, 20), 36, Goes::Yes),
             ("kube-state-metrics", (2, 16), 32, Goes::Yes),
-            ("kube-state-metrics", (2, 16), 33, Goes::NotMadeFor { least: Some((2, 17)) }),
-            ("kube-state-metrics", (2, 10), 28, Goes::NotMadeFor { least: Some((2, 11)) }),
-            ("kube-state-metrics", (2, 20), 37, Goes::NotMadeFor { least: None }),
+            ("kube-state-metrics", (2, 16), 33, Goes::BestEffort { client: Minor(32), built: Some((2, 17)) }),
+            ("kube-state-metrics", (2, 10), 28, Goes::BestEffort { client: Minor(27), built: Some((2, 11)) }),
+            ("kube-state-metrics", (2, 20), 37, Goes::BestEffort { client: Minor(36), built: None }),
+            ("kube-state-metrics", (2, 20), 25, Goes::BestEffort { client: Minor(36), built: None }),
             ("kube-state-metrics", (2, 21), 36, Goes::Unknown),
             ("kube-state-metrics", (2, 21), 37, Goes::Unknown),
             ("kube-state-metrics", (2, 2), 22, Goes::Unknown),

@@ -18,7 +18,7 @@ rules! {
     KubeProxySkew = "kube-proxy-skew", "a kube-proxy that does not match the control plane or the kubelets";
     AddonUnknown = "addon-unknown", "an add-on whose compatible versions are unknown";
     AddonIncompatible = "addon-incompatible", "an add-on without a version that EKS offers for the next Kubernetes version";
-    ControllerVersion = "controller-version", "a self-installed controller that does not support the next version";
+    ControllerVersion = "controller-version", "a self-installed controller that does not support the next version, or only on a best-effort basis";
     WebhookExact = "webhook-exact", "an admission webhook that matches one API version only and is bypassed at others";
     KubeletRefuses = "kubelet-refuses", "labels, arguments and feature gates with which kubelets of the next version do not start";
     DockerGone = "docker-gone", "pods that use Docker on their node, which nodes of 1.24 and later do not have";

@@ -137,7 +137,7 @@ impl<'p> Watched<'p> {
                 Goes::NotMadeFor { .. } | Goes::TooNew { .. } | Goes::Stops { .. } => {
                     attention.push(format!("{}: {}", module.known.name, words::goes(module, at)));
                 }
-                Goes::Yes | Goes::Unknown => {}
+                Goes::Yes | Goes::BestEffort { .. } | Goes::Unknown => {}
             }
         }
         let mut dates: Vec<Date> = row.map(|row| ends(row, policy)).unwrap_or_default();
@@ -358,6 +358,7 @@ fn lag(calendar: &Calendar) -> Option<Span> {
 const fn state(goes: Goes) -> &'static str {
     match goes {
         Goes::Yes => "compatible",
+        Goes::BestEffort { .. } => "bestEffort",
         Goes::NotMadeFor { .. } | Goes::TooNew { .. } => "notMadeFor",
         Goes::Stops { .. } => "stops",
         Goes::Unknown => "unknown",

@@ -37,6 +37,24 @@ fn a_controller_that_is_not_made_for_the_version_needs_attention() {
     assert!(ran.stdout.contains("Cluster Autoscaler: not compatible with 1.34: update to 1.34"), "{ran:?}");
 }
 
+/// Its README promises one Kubernetes only, and says of no other that it fails.
+#[test]
+fn a_controller_that_a_version_is_best_effort_for_needs_no_attention() {
+    let cluster = std::fs::read_to_string(SERVED).expect("it is there");
+    let own = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0";
+    let metrics = "registry.k8s.io/kube-state-metrics/kube-state-metrics:v2.16.0";
+    let cluster = scratch("upgrade-watch-metrics.yaml", cluster.replace(own, metrics));
+    let arguments = [cluster.as_str(), "--eks", EKS, "--now", "2026-11-20T09:00:00Z"];
+    let ran = watch(&arguments);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("best effort with 1.33: its client-go is that of 1.32; best effort"), "{text}");
+    let value = watch(&[&arguments[..], &["-o", "json"]].concat()).json();
+    let modules = value["modules"].as_array().expect("a list");
+    let module = modules.iter().find(|one| one["name"] == "kube-state-metrics").expect("it is known");
+    assert_eq!((&module["current"], &module["next"]), (&"bestEffort".into(), &"bestEffort".into()));
+}
+
 #[test]
 fn the_json_has_dates_modules_and_what_stands_before_the_next_version() {
     let ran = watch(&[CLUSTER, "--eks", EKS, "--now", "2026-11-20T09:00:00Z", "-o", "json"]);

@@ -145,7 +145,28 @@ fn controller(one: &Controller, at: &AtHop<'_>) -> Option<Finding> {
             format!("{} of {} is for {oldest} and later, not for {}", one.known.name, one.image, at.hop.to),
             format!("take an older version of it until the control plane runs {oldest}: {}", one.known.look),
         ),
-        (_, Goes::NotMadeFor { .. } | Goes::TooNew { .. } | Goes::Yes | Goes::Unknown) => return None,
+        (_, Goes::BestEffort { client, built }) if at.is_last && client < at.hop.to => (
+            Severity::Info,
+            format!(
+                "{} of {} is built with the client-go of {client}: its project supports {} on a best-effort basis only",
+                one.known.name, one.image, at.hop.to
+            ),
+            match built {
+                Some((major, minor)) => format!(
+                    "update it to {major}.{minor} once the control plane runs {}: {}",
+                    at.hop.to, one.known.look
+                ),
+                None => format!("look for a version with the client-go of {}: {}", at.hop.to, one.known.look),
+            },
+        ),
+        (
+            _,
+            Goes::NotMadeFor { .. }
+            | Goes::BestEffort { .. }
+            | Goes::TooNew { .. }
+            | Goes::Yes
+            | Goes::Unknown,
+        ) => return None,
     };
     let (kind, key) = &one.workload;
     Some(Finding {

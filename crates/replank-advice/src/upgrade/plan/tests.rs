@@ -407,6 +407,25 @@ fn controllers_that_stop_block_the_step_after_which_they_do() {
 }
 
 #[test]
+fn a_controller_that_a_version_is_best_effort_for_is_told_without_a_warning() {
+    let found = |image: &str| {
+        let image = format!("registry.k8s.io/kube-state-metrics/kube-state-metrics:{image}");
+        let stage = Stage::new(34, vec![web("v1.33.4-eks-1"), deployment("metrics", &image)]);
+        stage.eks(cluster("1.33")).found(Rule::ControllerVersion)
+    };
+    let told = |image: &str, client: u64| {
+        format!(
+            "control plane 1.34 | info Deployment ops/metrics: kube-state-metrics of registry.k8s.io/kube-state-metrics/kube-state-metrics:{image} is built with the client-go of 1.{client}: its project supports 1.34 on a best-effort basis only"
+        )
+    };
+    assert_eq!(found("v2.17.0"), [told("v2.17.0", 33)]);
+    assert_eq!(found("v2.10.1"), [told("v2.10.1", 27)]);
+    // Of one that is built for it nothing is told, nor of a later one: each step brings the control plane nearer to it.
+    assert_eq!(found("v2.18.0"), [""; 0]);
+    assert_eq!(found("v2.20.0"), [""; 0]);
+}
+
+#[test]
 fn webhooks_that_see_one_version_are_told() {
     let webhook = |policy: &str, versions: Value| {
         json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "guard", "uid": "g"},

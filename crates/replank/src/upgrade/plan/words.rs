@@ -154,6 +154,9 @@ pub(crate) fn goes(controller: &Controller, with: Minor) -> String {
             format!("not compatible with {with}: update to {major}.{minor}")
         }
         Goes::NotMadeFor { least: None } => format!("not compatible with {with}"),
+        Goes::BestEffort { client, built: _ } => {
+            format!("best effort with {with}: its client-go is that of {client}")
+        }
         Goes::TooNew { oldest } => format!("not compatible with {with}: it is for {oldest} and later"),
         Goes::Stops { least: (major, minor) } => {
             format!("stops working at {with}: update to {major}.{minor} or later first")

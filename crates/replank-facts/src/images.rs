@@ -270,8 +270,7 @@ pub fn read(text: &str) -> Result<Vec<BadImage>, BadLine> {
         }
         let wrong = |flaw: String| BadLine { number: at + 1, flaw };
         let (word, reason) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        // Who writes the reason as a comment means it all the same; within it, `#` is part of a ticket's number.
-        let reason = reason.trim_start().trim_start_matches('#').trim();
+        let reason = uncommented(reason.trim());
         if reason.is_empty() {
             return Err(wrong(format!("{word:?} has no reason: write why after it")));
         }
@@ -283,6 +282,12 @@ pub fn read(text: &str) -> Result<Vec<BadImage>, BadLine> {
         all.push(BadImage { which, reason: reason.to_owned() });
     }
     Ok(all)
+}
+
+/// Who writes the reason as a comment means it all the same. A `#` that a word follows at once is part of it, as in a ticket's number.
+fn uncommented(reason: &str) -> &str {
+    let rest = reason.trim_start_matches('#');
+    if rest.is_empty() || rest.starts_with(char::is_whitespace) { rest.trim_start() } else { reason }
 }
 
 #[cfg(test)]
@@ -400,9 +405,10 @@ mod tests {
                 .starts_with("line 2: \"1.35-20260714\" is no image")
         );
         let commented =
-            read("ami-1  # bad\nami-2 hangs, see #17\nami-3 ##  slow # from time to time\n").expect("right");
+            read("ami-1  # bad\nami-2 hangs, see #17\nami-3 ##  slow # from time to time\nami-4 #1234 hangs\nami-5 # #17\n")
+                .expect("right");
         let reasons: Vec<&str> = commented.iter().map(|bad| &*bad.reason).collect();
-        assert_eq!(reasons, ["bad", "hangs, see #17", "slow # from time to time"]);
+        assert_eq!(reasons, ["bad", "hangs, see #17", "slow # from time to time", "#1234 hangs", "#17"]);
         assert_eq!(
             read("ami-1 no\nami-2 #").unwrap_err().to_string(),
             "line 2: \"ami-2\" has no reason: write why after it"

@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use replank_model::text::Text;
 use replank_model::view::View;
 
-/// Labels whose value is the name: eksctl's, and the one that Cluster API puts on nodes of EKS.
-const NAMED_BY: [&str; 2] = ["alpha.eksctl.io/cluster-name", "cluster.x-k8s.io/cluster-name"];
+/// eksctl's label, whose value is the name.
+const EKSCTL: &str = "alpha.eksctl.io/cluster-name";
+/// The label of Cluster API, whose value is its own name for the cluster. EKS has it with a namespace before it, unless somebody chose another one
+/// (cluster-api-provider-aws, `GenerateEKSName` and `eksClusterName`).
+const CLUSTER_API: &str = "cluster.x-k8s.io/cluster-name";
 /// The tag of AWS' cloud provider, which some launch templates also put on nodes as a label: the name is in the key.
 const OWNED: &str = "kubernetes.io/cluster/";
 /// Cluster Autoscaler's tag of a cluster's groups. Its other tags begin like it, and have words of their own there.
@@ -14,19 +17,56 @@ const SCALED: &str = "k8s.io/cluster-autoscaler/";
 /// EKS's own tag of the groups behind its node groups.
 pub const TAG_CLUSTER: &str = "eks:cluster-name";
 
-/// The name, where nodes tell one and no other.
+/// A cluster's name, and who calls it that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterName {
+    /// EKS.
+    Eks(Text),
+    /// Cluster API; EKS may have another one.
+    ClusterApi(Text),
+}
+
+impl ClusterName {
+    /// The name, where nodes tell one and no other.
+    #[must_use]
+    pub fn of(view: &View) -> Option<Self> {
+        let (mut eks, mut cluster_api) = (BTreeSet::<&str>::new(), BTreeSet::<&str>::new());
+        for (_, node) in view.nodes.unordered() {
+            eks.extend(node.meta.labels.value(EKSCTL));
+            eks.extend(node.meta.labels.iter().filter_map(|(key, _)| key.strip_prefix(OWNED)));
+            cluster_api.extend(node.meta.labels.value(CLUSTER_API));
+        }
+        eks.remove("");
+        cluster_api.remove("");
+        match (eks.len(), cluster_api.len()) {
+            (0, 1) => cluster_api.first().map(|name| Self::ClusterApi(Text::from(*name))),
+            (1, _) => eks.first().map(|name| Self::Eks(Text::from(*name))),
+            _ => None,
+        }
+    }
+
+    /// The name, whoever calls the cluster that.
+    #[must_use]
+    pub fn text(&self) -> &Text {
+        match self {
+            Self::Eks(name) | Self::ClusterApi(name) => name,
+        }
+    }
+
+    /// The name in EKS, where that is certain.
+    #[must_use]
+    pub fn in_eks(&self) -> Option<&Text> {
+        match self {
+            Self::Eks(name) => Some(name),
+            Self::ClusterApi(_) => None,
+        }
+    }
+}
+
+/// The name, where nodes tell one and no other: what EKS calls the cluster, or else Cluster API.
 #[must_use]
 pub fn cluster_name(view: &View) -> Option<Text> {
-    let mut names: BTreeSet<&str> = BTreeSet::new();
-    for (_, node) in view.nodes.unordered() {
-        names.extend(NAMED_BY.iter().filter_map(|key| node.meta.labels.value(key)));
-        names.extend(node.meta.labels.iter().filter_map(|(key, _)| key.strip_prefix(OWNED)));
-    }
-    names.remove("");
-    match names.len() {
-        1 => names.first().map(|name| Text::from(*name)),
-        _ => None,
-    }
+    ClusterName::of(view).map(|name| name.text().clone())
 }
 
 /// The clusters that the tags of an Auto Scaling group name.
@@ -50,12 +90,16 @@ mod tests {
 
     use super::*;
 
-    fn name(labels: &[Value]) -> Option<Text> {
+    fn named(labels: &[Value]) -> Option<ClusterName> {
         let node = |(at, labels): (usize, &Value)| {
             let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{at}"), "labels": labels}, "spec": {}});
             Delta::Put(Object::from_json(node).expect("a node"))
         };
-        cluster_name(&labels.iter().enumerate().map(node).collect::<View>())
+        ClusterName::of(&labels.iter().enumerate().map(node).collect::<View>())
+    }
+
+    fn name(labels: &[Value]) -> Option<Text> {
+        named(labels).map(|name| name.text().clone())
     }
 
     #[test]
@@ -65,6 +109,17 @@ mod tests {
         assert_eq!(name(&[eksctl.clone(), owned.clone(), json!({})]).as_deref(), Some("shop"));
         assert_eq!(name(&[json!({"a": "b"})]), None);
         assert_eq!(name(&[eksctl, json!({"kubernetes.io/cluster/other": "owned"})]), None);
+    }
+
+    /// One that EKS does not have would make it look as if all that is named in EKS were another cluster's.
+    #[test]
+    fn the_name_of_cluster_api_is_none_of_eks() {
+        let own = json!({"cluster.x-k8s.io/cluster-name": "shop"});
+        let found = named(std::slice::from_ref(&own)).expect("it is a name");
+        assert_eq!((&**found.text(), found.in_eks()), ("shop", None));
+        let owned = json!({"kubernetes.io/cluster/default_shop": "owned"});
+        let found = named(&[own, owned]).expect("EKS's name counts");
+        assert_eq!(found.in_eks().map(|name| &**name), Some("default_shop"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::eks_addon::EksAddon;
 use super::hcl;
 use super::managed_by::ManagedBy;
 use super::target::{Target, TargetKind};
+use crate::cluster_name::ClusterName;
 use crate::helm::coalesce;
 
 /// Add-ons of an account from what `aws eks describe-addon` prints: those of each cluster, by name.
@@ -28,7 +29,7 @@ struct Addon {
 }
 
 /// An add-on of this cluster, as far as it is known.
-struct Found<'a> {
+struct AddonOfCluster<'a> {
     /// The cluster's name.
     cluster: Option<&'a str>,
     addon: Option<&'a Addon>,
@@ -58,16 +59,20 @@ impl Addons {
         true
     }
 
-    /// An add-on of the cluster that its nodes give this name; where they tell none that an answer is about, of the only one that answers are about.
-    fn find<'a>(&'a self, addon: EksAddon, told: Option<&'a str>) -> Found<'a> {
+    /// An add-on of the cluster that its nodes give this name; where they do not tell the one that EKS has, of the only cluster that answers are about.
+    fn find<'a>(&'a self, addon: EksAddon, told: Option<&'a ClusterName>) -> AddonOfCluster<'a> {
+        let may_be_other = told.and_then(ClusterName::in_eks).is_none();
+        let told = told.map(|name| &**name.text());
         let named = told.and_then(|name| self.0.get_key_value(name));
         let only = || self.0.first_key_value().filter(|_| self.0.len() == 1);
-        match named.or_else(only) {
-            Some((cluster, addons)) => Found {
+        // An answer that names no cluster is not about another one.
+        let meant = || only().filter(|(cluster, _)| may_be_other || cluster.is_empty());
+        match named.or_else(meant) {
+            Some((cluster, addons)) => AddonOfCluster {
                 cluster: Some(&**cluster).filter(|name| !name.is_empty()).or(told),
                 addon: addons.get(addon.name()),
             },
-            None => Found { cluster: told, addon: None },
+            None => AddonOfCluster { cluster: told, addon: None },
         }
     }
 
@@ -76,10 +81,10 @@ impl Addons {
         &self,
         (object, change): (&Target, Change),
         body: &Value,
-        cluster: Option<&str>,
+        cluster: Option<&ClusterName>,
     ) -> Vec<Commit> {
         let Some(eks) = EksAddon::of(object) else { return Vec::new() };
-        let Found { cluster, addon } = self.find(eks, cluster);
+        let AddonOfCluster { cluster, addon } = self.find(eks, cluster);
         let (known, is_whole) = match addon.map(|addon| &addon.values) {
             Some(Configured::Values(known)) => (known.clone(), true),
             Some(Configured::Unread) | None => (Map::new(), false),
@@ -108,7 +113,7 @@ impl Addons {
     }
 
     /// Whether the account has the add-on of an object, in the cluster of this name.
-    pub(super) fn has(&self, object: &Target, cluster: Option<&str>) -> bool {
+    pub(super) fn has(&self, object: &Target, cluster: Option<&ClusterName>) -> bool {
         EksAddon::of(object).is_some_and(|addon| self.find(addon, cluster).addon.is_some())
     }
 }
@@ -236,7 +241,7 @@ mod tests {
     }
 
     fn told(addons: &Addons, change: (&Target, Change), body: &Value) -> Vec<(&'static str, String)> {
-        let all = addons.commits(change, body, Some("seen"));
+        let all = addons.commits(change, body, Some(&ClusterName::ClusterApi("seen".into())));
         all.into_iter().map(|commit| (commit.tool(), commit.text)).collect()
     }
 
@@ -295,25 +300,33 @@ mod tests {
                 json!({"addonName": "coredns", "clusterName": cluster, "configurationValues": values});
             assert!(addons.read(&json!({"addon": addon})));
         }
-        let text = |addons: &Addons, cluster: Option<&str>| {
+        let text = |addons: &Addons, cluster: Option<&ClusterName>| {
             let commits = addons.commits((&dns(BUDGET), Change::Set), &one(), cluster);
             commits.into_iter().next().expect("it has a value").text
         };
+        let eks = |name: &str| ClusterName::Eks(name.into());
         for (cluster, replicas) in [("shop", 3), ("bank", 5)] {
-            let told = text(&addons, Some(cluster));
+            let told = text(&addons, Some(&eks(cluster)));
             assert!(told.contains(&format!("--cluster-name {cluster} ")), "{told}");
             assert!(told.contains(&format!(r#""replicaCount":{replicas}"#)) && !told.contains('#'), "{told}");
-            assert!(addons.has(&dns(BUDGET), Some(cluster)));
+            assert!(addons.has(&dns(BUDGET), Some(&eks(cluster))));
         }
         // Which of the two it is, nothing tells.
-        for cluster in [None, Some("mill")] {
+        for cluster in [None, Some(&eks("mill")), Some(&ClusterName::ClusterApi("mill".into()))] {
             let told = text(&addons, cluster);
             assert!(!told.contains("replicaCount") && !addons.has(&dns(BUDGET), cluster), "{told}");
         }
-        // Cluster API has a name of its own for a cluster of EKS: the only one that there are answers about is meant.
+        // Where nobody tells EKS's name for it, the only cluster that there are answers about is meant: Cluster API has a name of its own.
         let only = account(Some(r#"{"replicaCount":3}"#), &json!({}));
-        let told = text(&only, Some("default_shop"));
-        assert!(told.contains("--cluster-name shop ") && told.contains("replicaCount"), "{told}");
+        for cluster in [None, Some(&ClusterName::ClusterApi("mill".into()))] {
+            let told = text(&only, cluster);
+            assert!(told.contains("--cluster-name shop ") && told.contains("replicaCount"), "{told}");
+            assert!(only.has(&dns(BUDGET), cluster));
+        }
+        // Else it is another one, whose values would replace those of this one.
+        let told = text(&only, Some(&eks("mill")));
+        assert!(told.contains("--cluster-name mill ") && !told.contains("replicaCount"), "{told}");
+        assert!(told.ends_with(REPLACES) && !only.has(&dns(BUDGET), Some(&eks("mill"))), "{told}");
     }
 
     #[test]

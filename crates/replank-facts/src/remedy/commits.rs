@@ -41,7 +41,7 @@ pub fn commits(installed: &mut Installed<'_>, edit: &Edit, found_at: Option<&Tar
         if is_of_addon(installed, (&object, source.as_ref()), &meta) {
             // Where it is one of the add-on's values, the change says so itself.
             if !matches!(edit, Edit::Configure { .. }) {
-                let cluster = installed.cluster.as_deref();
+                let cluster = installed.cluster.as_ref();
                 commits.extend(installed.addons.commits((&object, change), &body, cluster));
             }
             continue;
@@ -104,7 +104,7 @@ fn is_of_addon(installed: &Installed<'_>, (object, source): (&Target, Option<&So
         return false;
     }
     match managers(meta).as_slice() {
-        [] => installed.addons.has(object, installed.cluster.as_deref()),
+        [] => installed.addons.has(object, installed.cluster.as_ref()),
         all => all.iter().any(|manager| manager == EKS),
     }
 }

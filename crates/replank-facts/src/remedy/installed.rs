@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::meta::Key;
-use replank_model::text::Text;
 use replank_model::view::View;
 use serde_json::Value;
 
 use super::addon::Addons;
 use super::target::Target;
-use crate::cluster_name::cluster_name;
+use crate::cluster_name::ClusterName;
 use crate::helm::{self, Release, Unpack};
 
 /// Releases of Helm and add-ons of EKS, asked for each change.
@@ -17,7 +16,7 @@ pub struct Installed<'m> {
     pub(super) view: &'m View,
     pub(super) addons: &'m Addons,
     /// The cluster's name, where its nodes tell one.
-    pub(super) cluster: Option<Text>,
+    pub(super) cluster: Option<ClusterName>,
     unpack: Unpack<'m>,
     /// Releases that were asked for; `None` where there is none, or it cannot be read.
     releases: BTreeMap<Key, Option<Release>>,
@@ -30,7 +29,7 @@ impl<'m> Installed<'m> {
     /// Of a cluster and its account.
     #[must_use]
     pub fn new(view: &'m View, addons: &'m Addons, unpack: Unpack<'m>) -> Self {
-        Self { view, addons, cluster: cluster_name(view), unpack, releases: BTreeMap::new() }
+        Self { view, addons, cluster: ClusterName::of(view), unpack, releases: BTreeMap::new() }
     }
 
     /// The values of a release that make a change, where its chart proves them.

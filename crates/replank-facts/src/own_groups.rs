@@ -1,13 +1,13 @@
 //! Which Auto Scaling groups of an account are a cluster's: an account may have those of other clusters, too.
 //!
 //! A group with an instance that is a node here is the cluster's. Any other is known by the clusters that its tags name: this one's name is what the groups with
-//! nodes here are tagged with, or what its nodes tell. A group without instances that names no cluster is taken to be this one's.
+//! nodes here are tagged with, or what its nodes tell, unless that is Cluster API's own name for it. A group without instances that names no cluster is taken to be this one's.
 
 use std::collections::BTreeSet;
 
 use replank_model::view::View;
 
-use crate::cluster_name::cluster_name;
+use crate::cluster_name::ClusterName;
 use crate::groups::instance_id_of;
 
 /// What is seen of a group.
@@ -47,7 +47,7 @@ impl OwnGroups {
     #[must_use]
     pub fn of<'g>(view: &View, groups: impl Iterator<Item = &'g SeenGroup>) -> Self {
         let nodes = view.nodes.unordered().map(|(_, node)| instance_id_of(node).to_string());
-        let told = cluster_name(view).map(|name| name.to_string());
+        let told = ClusterName::of(view).and_then(|name| name.in_eks().map(ToString::to_string));
         let mut own = Self { nodes: nodes.collect(), names: told.into_iter().collect(), ..Self::default() };
         let (here, elsewhere): (Vec<_>, Vec<_>) = groups.partition(|group| own.is_here(group));
         own.is_any_here = !here.is_empty();
@@ -137,5 +137,13 @@ mod tests {
         let labels = json!({"alpha.eksctl.io/cluster-name": "shop"});
         let all = [group(&["i-1"], &[]), group(&[], &["shop"]), group(&[], &["other"])];
         assert_eq!((whose(&labels, &all, 1), whose(&labels, &all, 2)), (Whose::Own, Whose::Named));
+    }
+
+    /// It is in no tag of EKS, so that a group with another name may be this cluster's.
+    #[test]
+    fn the_name_of_cluster_api_makes_no_group_anothers() {
+        let all = [group(&[], &["default_shop"])];
+        assert_eq!(whose(&json!({"cluster.x-k8s.io/cluster-name": "shop"}), &all, 0), Whose::Own);
+        assert_eq!(whose(&json!({"alpha.eksctl.io/cluster-name": "shop"}), &all, 0), Whose::Named);
     }
 }

@@ -160,11 +160,18 @@ fn a_live_cluster_is_read_where_no_snapshot_is_given_and_says_its_version_itself
     assert!(commands.iter().any(|command| command.contains("--context ")), "{commands:?}");
     let both = watch(&[&[CLUSTER], &live[..]].concat()).usage_error();
     assert!(both.contains("a SNAPSHOT and a live cluster"), "{both}");
+    let label = |key: &str| {
+        for node in ground.get("/api/v1/nodes")["items"].as_array().expect("a list") {
+            let path = format!("/api/v1/nodes/{}", node["metadata"]["name"].as_str().expect("a name"));
+            ground.merge(&path, &json!({"metadata": {"labels": {key: "other"}}}));
+        }
+    };
+    // Cluster API's name for it may be another than EKS's.
+    label("cluster.x-k8s.io/cluster-name");
+    let own = watch(&[&live[..], &["--eks", EKS, "-o", "json"]].concat()).json();
+    assert_eq!(own["cluster"], "shop");
     // What EKS says of another cluster is not mixed with it.
-    for node in ground.get("/api/v1/nodes")["items"].as_array().expect("a list") {
-        let path = format!("/api/v1/nodes/{}", node["metadata"]["name"].as_str().expect("a name"));
-        ground.merge(&path, &json!({"metadata": {"labels": {"alpha.eksctl.io/cluster-name": "other"}}}));
-    }
+    label("alpha.eksctl.io/cluster-name");
     let other = watch(&[&live[..], &["--eks", EKS]].concat()).usage_error();
     assert!(other.contains("belong to cluster other, and --eks describes shop"), "{other}");
 }

@@ -3,7 +3,7 @@
 use replank_advice::upgrade::facts::Facts;
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{ADDON, BAKE, HOP, Options};
-use replank_facts::cluster_name::cluster_name;
+use replank_facts::cluster_name::ClusterName;
 use replank_facts::coverage::{Coverage, Question};
 use replank_lifecycle::release::Release;
 use replank_model::text::Text;
@@ -81,8 +81,9 @@ pub(crate) fn take(
 /// The live cluster and what EKS says may be of two clusters: nobody has named the live one, where it is that of the current context.
 fn is_one_cluster(view: &View, facts: &Facts, name: &str) -> Result<(), Failure> {
     let told = facts.cluster.as_ref().map(|cluster| &cluster.name);
-    match (cluster_name(view), told) {
-        (Some(live), Some(told)) if live != *told => Err(Failure::usage_message(format!(
+    let live = ClusterName::of(view);
+    match (live.as_ref().and_then(ClusterName::in_eks), told) {
+        (Some(live), Some(told)) if live != told => Err(Failure::usage_message(format!(
             "the nodes of {name} belong to cluster {live}, and --eks describes {told}"
         ))
         .next(format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{ADDON, BAKE, HOP, Options};
-use replank_facts::cluster_name::cluster_name;
+use replank_facts::cluster_name::ClusterName;
 use replank_live::aws::Aws;
 use replank_live::{Connection, nodes};
 use replank_model::delta::Delta;
@@ -181,7 +181,7 @@ pub(super) async fn meant(connection: &Connection, given: Option<&str>) -> Resul
         (node["apiVersion"], node["kind"]) = ("v1".into(), "Node".into());
     }
     let view: View = all.into_iter().filter_map(|one| Object::from_json(one).ok()).map(Delta::Put).collect();
-    let told = cluster_name(&view).map(|name| name.to_string());
+    let told = ClusterName::of(&view).and_then(|name| name.in_eks().map(ToString::to_string));
     match (given, told) {
         (Some(given), Some(told)) if given != told => Err(Failure::usage_message(format!(
             "the nodes of context {:?} belong to cluster {told}, not to {given}",

@@ -30,6 +30,17 @@ pub enum Whose {
     Elsewhere,
 }
 
+/// By what a group that names another cluster is known to be none of this one's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToldBy<'o> {
+    /// This cluster has these names.
+    Names(&'o BTreeSet<String>),
+    /// The groups with nodes here name no cluster.
+    UntaggedGroups,
+    /// All instances of groups that name the same cluster are elsewhere.
+    InstancesElsewhere,
+}
+
 /// By what a cluster's groups are known.
 #[derive(Clone, Debug, Default)]
 pub struct OwnGroups {
@@ -76,10 +87,14 @@ impl OwnGroups {
         if !clusters.is_empty() && is_strange { Whose::Named } else { Whose::Own }
     }
 
-    /// The cluster's names, as far as anything tells them.
+    /// By what groups of other clusters are known, where their tags name those.
     #[must_use]
-    pub fn names(&self) -> &BTreeSet<String> {
-        &self.names
+    pub fn told_by(&self) -> ToldBy<'_> {
+        match (self.names.is_empty(), self.is_any_here) {
+            (false, _) => ToldBy::Names(&self.names),
+            (true, true) => ToldBy::UntaggedGroups,
+            (true, false) => ToldBy::InstancesElsewhere,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::cluster_name::named_by_tags;
-use replank_facts::own_groups::{OwnGroups, SeenGroup, Whose};
+use replank_facts::own_groups::{OwnGroups, SeenGroup, ToldBy, Whose};
 use replank_model::view::View;
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ pub(super) fn keep_own(answers: &mut Value, view: &View) -> Result<Vec<String>, 
         let why = match own.whose(group) {
             Whose::Own => continue,
             Whose::Named => {
-                format!("its tags name cluster {}, and {}", list(&group.clusters), named(&own, &list))
+                format!("its tags name cluster {}, and {}", list(&group.clusters), told(&own.told_by(), &list))
             }
             Whose::Elsewhere => format!(
                 "it has {}, and none is a node of this cluster; if they have just been launched, start again once one is",
@@ -53,11 +53,12 @@ pub(super) fn keep_own(answers: &mut Value, view: &View) -> Result<Vec<String>, 
     Ok(others)
 }
 
-/// What the groups with nodes here are named by.
-fn named(own: &OwnGroups, list: &dyn Fn(&BTreeSet<String>) -> String) -> String {
-    match list(own.names()) {
-        names if names.is_empty() => "none of the groups of the nodes here does".to_owned(),
-        names => format!("the nodes here are in groups of {names}"),
+/// Why that is another one than this.
+fn told(by: &ToldBy<'_>, list: &dyn Fn(&BTreeSet<String>) -> String) -> String {
+    match by {
+        ToldBy::Names(names) => format!("this cluster is {}", list(names)),
+        ToldBy::UntaggedGroups => "the tags of the groups of this cluster's nodes name no cluster".to_owned(),
+        ToldBy::InstancesElsewhere => "no instance of that cluster's groups is a node here".to_owned(),
     }
 }
 
@@ -113,7 +114,11 @@ mod tests {
     }
 
     fn view() -> View {
-        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"},
+        labelled(&json!({}))
+    }
+
+    fn labelled(labels: &Value) -> View {
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n", "labels": labels},
             "spec": {"providerID": "aws:///eu-west-1a/i-here"}, "status": {}});
         [Object::from_json(node).expect("a node")].into_iter().map(Delta::Put).collect()
     }
@@ -144,7 +149,10 @@ mod tests {
             "the node group goes with its Auto Scaling group"
         );
         assert_eq!(others.len(), 3, "{others:?}");
-        assert!(others[0].contains("other is not scaled: its tags name cluster test"), "{others:?}");
+        assert_eq!(
+            others[0],
+            "group other is not scaled: its tags name cluster test, and this cluster is prod"
+        );
         assert!(others[2].contains("has 1 instance, and none is a node of this cluster"), "{others:?}");
     }
 
@@ -163,8 +171,28 @@ mod tests {
         assert_eq!(
             others,
             [
-                "group other-empty is not scaled: its tags name cluster test, and none of the groups of the nodes here does"
+                "group other-empty is not scaled: its tags name cluster test, and the tags of the groups of this cluster's nodes name no cluster"
             ]
+        );
+    }
+
+    /// No group has a node here, so that nothing is said of the groups of this cluster's nodes.
+    #[test]
+    fn why_a_group_is_another_clusters_is_told_by_what_tells_it() {
+        let why = |view: &View, groups: &[Value]| {
+            keep_own(&mut json!([{"AutoScalingGroups": groups}]), view).expect("they are told apart")
+        };
+        let empty = group("other-empty", &[], &TEST);
+        let by_label = why(&labelled(&json!({"alpha.eksctl.io/cluster-name": "prod"})), &[empty.clone()]);
+        assert_eq!(
+            by_label,
+            ["group other-empty is not scaled: its tags name cluster test, and this cluster is prod"]
+        );
+        let by_instances = why(&view(), &[group("other", &["i-other"], &TEST), empty]);
+        assert!(
+            by_instances[1]
+                .ends_with("its tags name cluster test, and no instance of that cluster's groups is a node here"),
+            "{by_instances:?}"
         );
     }
 

@@ -21,13 +21,13 @@ pub struct SeenGroup {
 
 /// Whose a group is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum GroupOwner {
     /// This cluster's.
-    Own,
+    ThisCluster,
     /// That of another cluster, which its tags name.
-    Named,
+    OtherCluster,
     /// That of somebody else: it has instances, and none is a node here.
-    Elsewhere,
+    SomebodyElse,
 }
 
 /// By what a group that names another cluster is known to be none of this one's.
@@ -74,17 +74,17 @@ impl OwnGroups {
 
     /// Whose a group is.
     #[must_use]
-    pub fn whose(&self, group: &SeenGroup) -> Whose {
+    pub fn owner(&self, group: &SeenGroup) -> GroupOwner {
         let SeenGroup { instances, clusters } = group;
         if self.is_here(group) || !self.names.is_disjoint(clusters) {
-            return Whose::Own;
+            return GroupOwner::ThisCluster;
         }
         let is_known = !self.names.is_empty();
         if !instances.is_empty() && (clusters.is_empty() || !is_known) {
-            return Whose::Elsewhere;
+            return GroupOwner::SomebodyElse;
         }
         let is_strange = is_known || self.is_any_here || !self.others.is_disjoint(clusters);
-        if !clusters.is_empty() && is_strange { Whose::Named } else { Whose::Own }
+        if !clusters.is_empty() && is_strange { GroupOwner::OtherCluster } else { GroupOwner::ThisCluster }
     }
 
     /// By what groups of other clusters are known, where their tags name those.
@@ -118,8 +118,8 @@ mod tests {
     }
 
     /// What one of the groups is.
-    fn whose(labels: &Value, all: &[SeenGroup], at: usize) -> Whose {
-        OwnGroups::of(&view(labels), all.iter()).whose(&all[at])
+    fn owner(labels: &Value, all: &[SeenGroup], at: usize) -> GroupOwner {
+        OwnGroups::of(&view(labels), all.iter()).owner(&all[at])
     }
 
     #[test]
@@ -133,9 +133,13 @@ mod tests {
             group(&[], &["other"]),
             group(&["i-8"], &[]),
         ];
-        let found: Vec<Whose> = (0..all.len()).map(|at| whose(&json!({}), &all, at)).collect();
-        let own = [Whose::Own; 4];
-        assert_eq!(found, [&own[..], &[Whose::Named, Whose::Named, Whose::Elsewhere]].concat());
+        let found: Vec<GroupOwner> = (0..all.len()).map(|at| owner(&json!({}), &all, at)).collect();
+        let own = [GroupOwner::ThisCluster; 4];
+        assert_eq!(
+            found,
+            [&own[..], &[GroupOwner::OtherCluster, GroupOwner::OtherCluster, GroupOwner::SomebodyElse]]
+                .concat()
+        );
     }
 
     /// An empty group that names a cluster is another's, where those with nodes here name none.
@@ -143,22 +147,42 @@ mod tests {
     fn an_empty_group_is_known_by_its_tags_though_nothing_names_this_cluster() {
         let all =
             [group(&["i-1"], &[]), group(&[], &["other"]), group(&[], &[]), group(&["i-9"], &["other"])];
-        let found: Vec<Whose> = (0..all.len()).map(|at| whose(&json!({}), &all, at)).collect();
-        assert_eq!(found, [Whose::Own, Whose::Named, Whose::Own, Whose::Elsewhere]);
+        let found: Vec<GroupOwner> = (0..all.len()).map(|at| owner(&json!({}), &all, at)).collect();
+        assert_eq!(
+            found,
+            [
+                GroupOwner::ThisCluster,
+                GroupOwner::OtherCluster,
+                GroupOwner::ThisCluster,
+                GroupOwner::SomebodyElse
+            ]
+        );
         // Where no group has a node here, either, a name that goes with instances elsewhere is another's; of any other nobody knows.
         let all = [group(&["i-9"], &["other"]), group(&[], &["other"]), group(&[], &["shop"])];
-        assert_eq!((whose(&json!({}), &all, 1), whose(&json!({}), &all, 2)), (Whose::Named, Whose::Own));
+        assert_eq!(
+            (owner(&json!({}), &all, 1), owner(&json!({}), &all, 2)),
+            (GroupOwner::OtherCluster, GroupOwner::ThisCluster)
+        );
         // Nodes tell the name as well.
         let labels = json!({"alpha.eksctl.io/cluster-name": "shop"});
         let all = [group(&["i-1"], &[]), group(&[], &["shop"]), group(&[], &["other"])];
-        assert_eq!((whose(&labels, &all, 1), whose(&labels, &all, 2)), (Whose::Own, Whose::Named));
+        assert_eq!(
+            (owner(&labels, &all, 1), owner(&labels, &all, 2)),
+            (GroupOwner::ThisCluster, GroupOwner::OtherCluster)
+        );
     }
 
     /// It is in no tag of EKS, so that a group with another name may be this cluster's.
     #[test]
     fn the_name_of_cluster_api_makes_no_group_anothers() {
         let all = [group(&[], &["default_shop"])];
-        assert_eq!(whose(&json!({"cluster.x-k8s.io/cluster-name": "shop"}), &all, 0), Whose::Own);
-        assert_eq!(whose(&json!({"alpha.eksctl.io/cluster-name": "shop"}), &all, 0), Whose::Named);
+        assert_eq!(
+            owner(&json!({"cluster.x-k8s.io/cluster-name": "shop"}), &all, 0),
+            GroupOwner::ThisCluster
+        );
+        assert_eq!(
+            owner(&json!({"alpha.eksctl.io/cluster-name": "shop"}), &all, 0),
+            GroupOwner::OtherCluster
+        );
     }
 }

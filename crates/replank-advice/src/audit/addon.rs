@@ -7,7 +7,7 @@ use super::capacity::image_name;
 
 /// What a known add-on is called, and which it is where EKS manages it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Addon {
+pub(super) struct KnownAddon {
     /// Name of its image, or the beginning of it.
     image: &'static str,
     /// What people call it.
@@ -16,16 +16,16 @@ pub(super) struct Addon {
     pub(super) managed: Option<EksAddon>,
 }
 
-const fn addon(image: &'static str, name: &'static str) -> Addon {
-    Addon { image, name, managed: None }
+const fn addon(image: &'static str, name: &'static str) -> KnownAddon {
+    KnownAddon { image, name, managed: None }
 }
 
-const fn managed(image: &'static str, name: &'static str, eks: EksAddon) -> Addon {
-    Addon { image, name, managed: Some(eks) }
+const fn managed(image: &'static str, name: &'static str, eks: EksAddon) -> KnownAddon {
+    KnownAddon { image, name, managed: Some(eks) }
 }
 
 /// Add-ons by image. Deployments only: DaemonSets belong on every node.
-const KNOWN: &[Addon] = &[
+const KNOWN: &[KnownAddon] = &[
     managed("coredns", "CoreDNS", EksAddon::CoreDns),
     managed("metrics-server", "metrics-server", EksAddon::MetricsServer),
     managed("aws-ebs-csi-driver", "the EBS CSI controller", EksAddon::EbsCsi),
@@ -50,7 +50,7 @@ const KNOWN: &[Addon] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
     /// A known add-on.
-    Addon(Addon),
+    Addon(KnownAddon),
     /// Its priority says so: `system-cluster-critical` or `system-node-critical`.
     Critical,
     /// It is in `kube-system`.
@@ -81,7 +81,7 @@ impl System {
     }
 
     /// The add-on, if it is one.
-    pub(super) fn addon(&self) -> Option<&Addon> {
+    pub(super) fn addon(&self) -> Option<&KnownAddon> {
         match self {
             Self::Addon(addon) => Some(addon),
             Self::Critical | Self::Namespace => None,

@@ -5,7 +5,7 @@ use replank_model::view::View;
 use serde_json::Value;
 
 use crate::cluster_name::named_by_tags;
-use crate::own_groups::{OwnGroups, SeenGroup, Whose};
+use crate::own_groups::{GroupOwner, OwnGroups, SeenGroup};
 
 /// What is known of an account. A part that no answer speaks of is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -144,7 +144,7 @@ impl Account {
     pub fn own_groups(&self, view: &View) -> Vec<&Group> {
         let all = || self.groups.iter().flatten();
         let own = OwnGroups::of(view, all().map(|group| &group.seen));
-        all().filter(|group| !group.is_managed && own.whose(&group.seen) == Whose::Own).collect()
+        all().filter(|group| !group.is_managed && own.owner(&group.seen) == GroupOwner::ThisCluster).collect()
     }
 
     /// Takes in an answer.

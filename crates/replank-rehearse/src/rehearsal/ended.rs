@@ -160,9 +160,9 @@ struct Fate {
     is_shut_down: bool,
 }
 
-/// Whose ends of pods are told.
+/// For whom batch pods were ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum EndedFor {
     /// The run.
     Run,
     /// A person, EKS, a controller, a kubelet, the loss of a node.
@@ -271,21 +271,21 @@ impl Ended {
 }
 
 impl AtEnd<'_> {
-    /// Those that somebody ended.
-    pub(super) fn by(&self, whose: Whose) -> Vec<EndedBatch> {
-        self.those(whose).map(|told| told.batch.clone()).collect()
+    /// Those that were ended for the run, or for others.
+    pub(super) fn of(&self, whom: EndedFor) -> Vec<EndedBatch> {
+        self.those(whom).map(|told| told.batch.clone()).collect()
     }
 
-    fn those(&self, whose: Whose) -> impl Iterator<Item = &Told<'_>> {
+    fn those(&self, whom: EndedFor) -> impl Iterator<Item = &Told<'_>> {
         self.0
             .iter()
-            .filter(move |told| (told.batch.by == EndedBy::Asked(By::Replank)) == (whose == Whose::Run))
+            .filter(move |told| (told.batch.by == EndedBy::Asked(By::Replank)) == (whom == EndedFor::Run))
     }
 
     /// Finds the work that failed because somebody other than the run ended its pod: one finding for each object.
     pub(super) fn find(&self, findings: &mut Vec<FindingEntry>) {
         let mut by_object: BTreeMap<&str, Vec<&Told<'_>>> = BTreeMap::new();
-        for told in self.those(Whose::Others) {
+        for told in self.those(EndedFor::Others) {
             if told.batch.outcome.is_failure() && told.is_reason {
                 by_object.entry(&told.one.object).or_default().push(told);
             }

@@ -14,7 +14,7 @@ use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::back::Rollback;
 use super::causes;
-use super::ended::Whose;
+use super::ended::EndedFor;
 use super::holders;
 use super::outages;
 use super::recorder::Recorder;
@@ -93,8 +93,8 @@ pub(super) fn result(
             on_nodes: notes.batch_before(),
             waited: notes.waits.batch_pods(),
             killed: notes.batch_killed,
-            ended_by_run: ended.by(Whose::Run),
-            ended_by_others: ended.by(Whose::Others),
+            ended_by_run: ended.of(EndedFor::Run),
+            ended_by_others: ended.of(EndedFor::Others),
         },
         budgets: budgets(notes),
         evictions: notes.evictions.entries(),

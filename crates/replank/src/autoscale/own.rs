@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::cluster_name::named_by_tags;
-use replank_facts::own_groups::{OwnGroups, SeenGroup, ToldBy, Whose};
+use replank_facts::own_groups::{GroupOwner, OwnGroups, SeenGroup, ToldBy};
 use replank_model::view::View;
 use serde_json::Value;
 
@@ -25,12 +25,16 @@ pub(super) fn keep_own(answers: &mut Value, view: &View) -> Result<Vec<String>, 
     let own = OwnGroups::of(view, groups.iter().map(|(_, group)| group));
     let (mut others, mut strange) = (Vec::new(), BTreeSet::new());
     for (name, group) in &groups {
-        let why = match own.whose(group) {
-            Whose::Own => continue,
-            Whose::Named => {
-                format!("its tags name cluster {}, and {}", list(&group.clusters), told(&own.told_by(), &list))
+        let why = match own.owner(group) {
+            GroupOwner::ThisCluster => continue,
+            GroupOwner::OtherCluster => {
+                format!(
+                    "its tags name cluster {}, and {}",
+                    list(&group.clusters),
+                    told(&own.told_by(), &list)
+                )
             }
-            Whose::Elsewhere => format!(
+            GroupOwner::SomebodyElse => format!(
                 "it has {}, and none is a node of this cluster; if they have just been launched, start again once one is",
                 count(group.instances.len(), "instance")
             ),
@@ -183,15 +187,17 @@ mod tests {
             keep_own(&mut json!([{"AutoScalingGroups": groups}]), view).expect("they are told apart")
         };
         let empty = group("other-empty", &[], &TEST);
-        let by_label = why(&labelled(&json!({"alpha.eksctl.io/cluster-name": "prod"})), &[empty.clone()]);
+        let by_label =
+            why(&labelled(&json!({"alpha.eksctl.io/cluster-name": "prod"})), std::slice::from_ref(&empty));
         assert_eq!(
             by_label,
             ["group other-empty is not scaled: its tags name cluster test, and this cluster is prod"]
         );
         let by_instances = why(&view(), &[group("other", &["i-other"], &TEST), empty]);
         assert!(
-            by_instances[1]
-                .ends_with("its tags name cluster test, and no instance of that cluster's groups is a node here"),
+            by_instances[1].ends_with(
+                "its tags name cluster test, and no instance of that cluster's groups is a node here"
+            ),
             "{by_instances:?}"
         );
     }

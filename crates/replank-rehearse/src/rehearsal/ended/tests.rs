@@ -35,23 +35,23 @@ fn a_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow() {
         ended.changed(Time::from_millis(0), &view, &of(name), None);
     }
     ended.evicted(&of("c"));
-    let told = |whose: Whose| -> Vec<_> {
-        ended.at_end(&view).by(whose).into_iter().map(|one| (one.pod, one.owner, one.outcome)).collect()
+    let told = |whom: EndedFor| -> Vec<_> {
+        ended.at_end(&view).of(whom).into_iter().map(|one| (one.pod, one.owner, one.outcome)).collect()
     };
     assert_eq!(
-        told(Whose::Others),
+        told(EndedFor::Others),
         [
             ("ml/a".to_owned(), "Workflow ml/own".to_owned(), Outcome::Failed),
             ("ml/b".to_owned(), "Job ml/own".to_owned(), Outcome::Running),
         ]
     );
-    assert_eq!(told(Whose::Run), [("ml/c".to_owned(), "Job ml/own".to_owned(), Outcome::Running)]);
+    assert_eq!(told(EndedFor::Run), [("ml/c".to_owned(), "Job ml/own".to_owned(), Outcome::Running)]);
     // One that is done, or was on its way out, is none.
     let mut done = Ended::default();
     let mut finished = (*of("a")).clone();
     finished.status.phase = replank_model::object::pod::PodPhase::Succeeded;
     done.changed(Time::from_millis(0), &view, &finished, None);
-    assert!(done.at_end(&view).by(Whose::Others).is_empty());
+    assert!(done.at_end(&view).of(EndedFor::Others).is_empty());
 }
 
 /// As evictions name it.

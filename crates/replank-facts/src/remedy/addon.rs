@@ -89,7 +89,7 @@ impl Addons {
             Some(Configured::Values(known)) => (known.clone(), true),
             Some(Configured::Unread) | None => (Map::new(), false),
         };
-        let Some(values) = values(object.kind, change, body, &known) else { return Vec::new() };
+        let Some(values) = values(eks, (object.kind, change), body, &known) else { return Vec::new() };
         let commit =
             |how: InAddon, text: String| Commit { object: object.clone(), place: Place::Addon(how), text };
         let mut commits = vec![match cluster {
@@ -153,11 +153,36 @@ fn managed_by(tags: &Value) -> Option<ManagedBy> {
     ManagedBy::of(&tags.collect::<Vec<_>>())
 }
 
-/// All values of CoreDNS after a change, where its schema has one for each member that changes.
-fn values(kind: TargetKind, change: Change, body: &Value, known: &Map<String, Value>) -> Option<Value> {
-    let wanted = match (kind, change) {
+/// All values of an add-on after a change, where its schema is known and has one for each member that changes.
+fn values(
+    eks: EksAddon,
+    change: (TargetKind, Change),
+    body: &Value,
+    known: &Map<String, Value>,
+) -> Option<Value> {
+    let wanted = match eks {
+        EksAddon::CoreDns => of_coredns(change, body, known)?,
+        EksAddon::MetricsServer
+        | EksAddon::EbsCsi
+        | EksAddon::EfsCsi
+        | EksAddon::SnapshotController
+        | EksAddon::VpcCni
+        | EksAddon::KubeProxy => return None,
+    };
+    let mut all = known.clone();
+    coalesce(&mut all, wanted.as_object()?.clone());
+    Some(without_nulls(Value::Object(all)))
+}
+
+/// The values of CoreDNS that make a change.
+fn of_coredns(
+    (kind, change): (TargetKind, Change),
+    body: &Value,
+    known: &Map<String, Value>,
+) -> Option<Value> {
+    match (kind, change) {
         (TargetKind::PodDisruptionBudget, Change::Gone) => {
-            json!({"podDisruptionBudget": {"enabled": false}})
+            Some(json!({"podDisruptionBudget": {"enabled": false}}))
         }
         (TargetKind::PodDisruptionBudget, Change::Set | Change::Added) => {
             let spec = only(body, "spec")?.as_object()?;
@@ -169,9 +194,9 @@ fn values(kind: TargetKind, change: Change, body: &Value, known: &Map<String, Va
                 return None;
             }
             bounds.extend((change == Change::Added).then(|| ("enabled".to_owned(), true.into())));
-            json!({"podDisruptionBudget": bounds})
+            Some(json!({"podDisruptionBudget": bounds}))
         }
-        (TargetKind::Deployment, Change::Set) => of_deployment(only(body, "spec")?, known)?,
+        (TargetKind::Deployment, Change::Set) => of_deployment(only(body, "spec")?, known),
         (TargetKind::Deployment, Change::Added | Change::Gone)
         | (
             TargetKind::StatefulSet
@@ -184,16 +209,14 @@ fn values(kind: TargetKind, change: Change, body: &Value, known: &Map<String, Va
             | TargetKind::Node
             | TargetKind::Pod,
             _,
-        ) => return None,
-    };
-    let mut all = known.clone();
-    coalesce(&mut all, wanted.as_object()?.clone());
-    Some(without_nulls(Value::Object(all)))
+        ) => None,
+    }
 }
 
 /// Members of CoreDNS's pods that it has values of the same name for.
 const PLACEMENT: [&str; 4] = ["affinity", "nodeSelector", "tolerations", "topologySpreadConstraints"];
 
+/// The same of its Deployment.
 fn of_deployment(spec: &Value, known: &Map<String, Value>) -> Option<Value> {
     if let Some(replicas) = only(spec, "replicas") {
         // Else its own autoscaler sets them.
@@ -339,6 +362,14 @@ mod tests {
         }
         let unnamed = Addons::default().commits((&dns(BUDGET), Change::Set), &one(), None);
         assert_eq!(unnamed[0].text, r#"{"podDisruptionBudget":{"maxUnavailable":1}}"#);
+    }
+
+    /// Their schemas have other members.
+    #[test]
+    fn the_values_of_coredns_are_given_to_no_other_add_on() {
+        let of = |eks: EksAddon| values(eks, (BUDGET, Change::Set), &one(), &Map::new());
+        assert!(of(EksAddon::CoreDns).is_some());
+        assert_eq!(of(EksAddon::MetricsServer), None);
     }
 
     #[test]

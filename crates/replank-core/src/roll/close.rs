@@ -12,8 +12,9 @@ use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::Time;
 
 use super::balancer;
+use super::beyond::{BoundsBefore, max_raised};
 use super::clear;
-use super::context::{Context, GroupRoll, Source, Watched};
+use super::context::{Context, GroupRoll, Watched};
 use super::evict::{Spare, end_instance};
 use super::member::{NodeState, Scope};
 use super::prepare::{LATE_AFTER, MARK_LIFE, arrivals, last_failure, resize, untag};
@@ -24,7 +25,6 @@ use super::way_back::goes_back;
 use super::zones;
 use crate::sent::COMMAND_LIFE;
 use replank_facts::node_pods::NodePods;
-use replank_facts::plan::Retained;
 use replank_protocol::cause::Cause;
 use replank_protocol::command::Expected;
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, Replacement};
@@ -345,13 +345,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             ctx.wait_until(roll.subject(), on, ctx.now + COMMAND_LIFE);
             return false;
         }
-        let keeps = ctx.scope.plan.care.retain.capacity == Retained::Cordoned;
-        let kept_most = if keeps || roll.sources.iter().any(Source::is_managed) {
-            roll.begun.as_ref().map_or(0, |begun| begun.nodes)
-        } else {
-            0
-        };
-        let raised = original.desired + roll.moved() + roll.allowance(ctx.scope).surge + kept_most;
+        let raised = max_raised(ctx.scope, roll, original);
         let kept = roll.max_kept(original);
         let is_ours = group.size.max > kept && group.size.max <= raised;
         let max = kept.max(group.size.desired);
@@ -413,22 +407,23 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     notes.is_empty()
 }
 
-/// Says of groups whose nodes are left to the autoscaler that their maximum is still what the run has raised it to. Nothing on them tells any more what it was: `before` has what
-/// was read there, and after a restart the run's record has it.
+/// Says of groups whose nodes are left to the autoscaler that their maximum is still what the run has raised it to; what somebody else has set is not, as in [`restore`].
+/// Nothing on them tells any more what it was: `before` has what was read there, and after a restart the run's record has it.
 pub(super) fn say_left(
     ctx: &mut Context<'_>,
     rolls: &[GroupRoll<'_>],
-    (before, written): (&BTreeMap<GroupName, GroupSize>, Option<&RunRecord>),
+    (before, written): (&BTreeMap<GroupName, BoundsBefore>, Option<&RunRecord>),
 ) {
     if !ctx.is_scaled {
         return;
     }
     for roll in rolls.iter().filter(|roll| roll.original.is_none() && !roll.is_moved_into()) {
-        let recorded = || Some(written?.groups.get(roll.name)?.original);
+        let recorded = || Some(BoundsBefore::recorded(ctx.scope, written?.groups.get(roll.name)?));
         let known = before.get(roll.name).copied().or_else(recorded);
-        let (Some(group), Some(original)) = (roll.group, known) else { continue };
-        // As it is left: just large enough.
-        if group.size.max > original.max && group.size.max == group.size.desired {
+        let (Some(group), Some(BoundsBefore { original, max_raised })) = (roll.group, known) else {
+            continue;
+        };
+        if group.size.max > roll.max_kept(original) && group.size.max <= max_raised {
             let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original });
             ctx.wait(Subject::Bounds(roll.name.clone()), on);
         }

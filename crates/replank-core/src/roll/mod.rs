@@ -110,13 +110,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::Object;
-use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::object::cloud::NodeGroup;
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName, RunId};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 
 use crate::account::Account;
+use beyond::BoundsBefore;
 use context::{Context, GroupRoll, Watched};
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
@@ -176,8 +177,8 @@ struct Cache {
     pools: BTreeSet<GroupName>,
     /// What was last read in the run's record of groups that somebody else keeps: should the record be deleted, it is written again.
     noted: BTreeMap<GroupName, GroupRecord>,
-    /// Sizes of groups before the run, as they were last read off their tags.
-    before: BTreeMap<GroupName, GroupSize>,
+    /// Bounds of groups before the run, as they were last read off their tags.
+    before: BTreeMap<GroupName, BoundsBefore>,
     /// What waited when the run was halted: until it is over, what blocks is told from it.
     waited: WaitList,
 }
@@ -270,9 +271,10 @@ impl Cache {
         let extra =
             rolls.iter().filter_map(|roll| Some((roll.name.clone(), beyond::extra_by_now(scope, roll)?)));
         account.extra = extra.collect();
-        for (name, original) in rolls.iter().filter_map(|roll| Some((roll.name, roll.original?))) {
-            if self.before.get(name) != Some(&original) {
-                self.before.insert(name.clone(), original);
+        for roll in rolls.iter().filter(|_| account.is_scaled) {
+            let known = self.before.get(roll.name);
+            if let Some(bounds) = BoundsBefore::read(scope, roll).filter(|bounds| known != Some(bounds)) {
+                self.before.insert(roll.name.clone(), bounds);
             }
         }
         let (of_eks, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(nodegroup::is_managed);

@@ -1,12 +1,14 @@
 //! Rolls of groups that somebody makes larger meanwhile, and says so where the run reads how large they are to be in the end.
 
-use replank_model::object::cloud::GroupSize;
+use replank_model::delta::Delta;
+use replank_model::object::cloud::{GroupSize, Instance, InstanceState};
 use replank_model::object::pod::Pod;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark;
+use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{RollEnd, WaitingOn};
 use serde_json::json;
 
@@ -136,6 +138,64 @@ fn a_run_that_halts_leaves_what_is_in_use_to_the_autoscaler_and_no_tags() {
         }
     }
     assert!(larger.iter().all(|count| *count > 0), "{larger:?}");
+}
+
+/// Whether the end of a run tells of bounds that are still raised.
+fn is_told(waiting: &WaitList) -> bool {
+    waiting.iter().any(|waiting| matches!(waiting.on, WaitingOn::RollEnd(RollEnd::Bounds { .. })))
+}
+
+/// What a person has made larger during the run is no rest of it: nobody is told to take it back.
+#[test]
+fn a_maximum_that_somebody_else_has_raised_is_not_told_as_the_runs() {
+    for max in [8, 12] {
+        let mut stage = stage().with_autoscaler();
+        stage.run_until("the first drain", HOUR, |stage| stage.when("/drain/").is_some());
+        stage.original.max = max;
+        stage.group(&"web".into(), |group| group.size = GroupSize { max, desired: 8, ..group.size });
+        assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+        let size = stage.truth.groups()["web"].size;
+        assert!(size.max > 6, "{size}: {}", stage.story());
+        assert!(!is_told(&stage.last.waiting), "{size}: {:?}", stage.last.waiting);
+    }
+}
+
+/// The group becomes smaller once its tags are gone: the maximum stays as it is, and somebody has to lower it.
+#[test]
+fn a_maximum_that_stays_raised_is_told_also_if_the_group_wants_less_by_then() {
+    let mut seen = 0;
+    for seconds in (60..200).step_by(10) {
+        let mut stage = stage_up_to(3).with_autoscaler();
+        for _ in 0..seconds {
+            assert_eq!(stage.tick(), None, "{}", stage.story());
+        }
+        stage.core.intend(Intent::Cancelled);
+        let is_over = |stage: &Stage| stage.last.end.is_some();
+        let is_untagged = |stage: &Stage| stage.when("/untag/web/replank.dev/original-size").is_some();
+        while !is_over(&stage) && !is_untagged(&stage) {
+            stage.tick();
+        }
+        let size = stage.truth.groups()["web"].size;
+        if is_over(&stage) || size.max == 3 {
+            continue;
+        }
+        seen += 1;
+        // A person ends an instance, without replacement.
+        let instance =
+            stage.truth.instances().values().find(|one| one.state.is_alive()).expect("one is left");
+        let ended = Instance {
+            state: InstanceState::ShuttingDown,
+            launched: Some(stage.now),
+            ..Instance::clone(instance)
+        };
+        stage.group(&"web".into(), |group| group.size.desired -= 1);
+        stage.change(Delta::Instance(ended.into()));
+        let end = stage.run(DAY);
+        assert!(matches!(end, End::Cancelled(_)), "{end:?}: {}", stage.story());
+        assert_eq!(stage.truth.groups()["web"].size, GroupSize { desired: size.desired - 1, ..size });
+        assert!(is_told(&stage.last.waiting), "{seconds}: {:?}", stage.last.waiting);
+    }
+    assert!(seen > 0);
 }
 
 /// A process that starts between an autoscaler's raise and its record cannot tell what was added from the run's surge, where the run had used no more than a part of that.

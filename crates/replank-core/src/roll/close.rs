@@ -408,7 +408,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 }
 
 /// Says of groups whose nodes are left to the autoscaler that their maximum is still what the run has raised it to; what somebody else has set is not, as in [`restore`].
-/// Nothing on them tells any more what it was: `before` has what was read there, and after a restart the run's record has it.
+/// Nothing on them tells any more what it was: the run's record does, and where there is none `before` has what was read there.
 pub(super) fn say_left(
     ctx: &mut Context<'_>,
     rolls: &[GroupRoll<'_>],
@@ -418,8 +418,9 @@ pub(super) fn say_left(
         return;
     }
     for roll in rolls.iter().filter(|roll| roll.original.is_none() && !roll.is_moved_into()) {
-        let recorded = || Some(BoundsBefore::recorded(ctx.scope, written?.groups.get(roll.name)?));
-        let known = before.get(roll.name).copied().or_else(recorded);
+        let recorded = written.and_then(|record| record.groups.get(roll.name));
+        let recorded = recorded.map(|record| BoundsBefore::recorded(ctx.scope, record));
+        let known = recorded.or_else(|| before.get(roll.name).copied());
         let (Some(group), Some(BoundsBefore { original, max_raised })) = (roll.group, known) else {
             continue;
         };

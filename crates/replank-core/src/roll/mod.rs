@@ -158,7 +158,7 @@ struct Over {
     waiting: WaitList,
 }
 
-/// Everything that can be dropped at any time.
+/// Everything that can be dropped at any time. One thing is told less of then: see [`Cache::before`].
 #[derive(Debug, Default)]
 struct Cache {
     fleet: Fleet,
@@ -177,7 +177,8 @@ struct Cache {
     pools: BTreeSet<GroupName>,
     /// What was last read in the run's record of groups that somebody else keeps: should the record be deleted, it is written again.
     noted: BTreeMap<GroupName, GroupRecord>,
-    /// Bounds of groups before the run, as they were last read off their tags.
+    /// Bounds of groups before the run, as they were last read off their tags. A run that keeps a record reads them there, and needs none of these. One without a record, as
+    /// rehearsals have it, has them nowhere else once the tags are gone: dropped then, the end of the run does not tell which maximum is still raised.
     before: BTreeMap<GroupName, BoundsBefore>,
     /// What waited when the run was halted: until it is over, what blocks is told from it.
     waited: WaitList,

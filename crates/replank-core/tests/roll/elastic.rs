@@ -9,7 +9,7 @@ use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark;
 use replank_protocol::wait_list::WaitList;
-use replank_protocol::waiting::{RollEnd, WaitingOn};
+use replank_protocol::waiting::{RollEnd, Subject, WaitingOn};
 use serde_json::json;
 
 use crate::basics::shop;
@@ -196,6 +196,34 @@ fn a_maximum_that_stays_raised_is_told_also_if_the_group_wants_less_by_then() {
         assert!(is_told(&stage.last.waiting), "{seconds}: {:?}", stage.last.waiting);
     }
     assert!(seen > 0);
+}
+
+/// Where a record is kept, what was read off tags that are gone by now is not needed: a process that was started anew tells the same, also where the record is behind.
+#[test]
+fn what_is_told_of_bounds_at_the_end_does_not_depend_on_when_the_process_was_started() {
+    let told = |drops: bool| {
+        let mut stage = stage_up_to(3).with_record().with_autoscaler();
+        stage.run_until("the first drain", HOUR, |stage| stage.when("/drain/").is_some());
+        stage.refuses_replace = true;
+        stage.group(&"web".into(), |group| group.tags = group.tags.with(mark::ORIGINAL_SIZE, "1/3/3"));
+        stage.run_until("a new node in use", HOUR, |stage| stage.when("/evict/").is_some());
+        for _ in 0..4 {
+            assert_eq!(stage.tick(), None, "{}", stage.story());
+        }
+        stage.core.intend(Intent::Cancelled);
+        stage.run_until("its tags are gone", HOUR, |stage| {
+            stage.when("/untag/web/replank.dev/begun").is_some()
+        });
+        if drops {
+            stage.core.drop_caches();
+        }
+        let End::Cancelled(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
+        assert!(stage.truth.groups()["web"].size.max > 3, "{}", stage.story());
+        why.into_iter().filter(|waiting| waiting.what == Subject::Bounds("web".into())).collect::<Vec<_>>()
+    };
+    let (kept, dropped) = (told(false), told(true));
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept, dropped);
 }
 
 /// A process that starts between an autoscaler's raise and its record cannot tell what was added from the run's surge, where the run had used no more than a part of that.

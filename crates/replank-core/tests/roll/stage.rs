@@ -152,6 +152,8 @@ pub(crate) struct Stage {
     pub(crate) loses: Option<&'static str>,
     /// Nobody may protect an instance from scale-in.
     pub(crate) refuses_protection: bool,
+    /// Nobody may change a ConfigMap.
+    pub(crate) refuses_replace: bool,
     /// Pods of Jobs and when they end.
     pub(crate) jobs: Vec<(String, Time)>,
     /// Size of the group `web` before the run.
@@ -219,6 +221,7 @@ impl Stage {
             prefers_last_zone: false,
             loses: None,
             refuses_protection: false,
+            refuses_replace: false,
             jobs: Vec::new(),
             original,
             replaces_after: None,
@@ -911,6 +914,9 @@ impl Stage {
                 Ok(())
             }
             Effect::Kubernetes(KubernetesEffect::Replace { object }) => {
+                if self.refuses_replace {
+                    return Err(failed("not authorized"));
+                }
                 self.other_at(&object.meta().uid, object.meta().resource_version.0)?;
                 self.put(object.clone());
                 Ok(())

@@ -44,6 +44,8 @@ pub(super) struct Context<'a> {
     /// What is to be written into it.
     pub(super) notes: Notes,
     watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
+    /// Groups of which [`Watched::Added`] is so by this decision.
+    added: BTreeSet<GroupName>,
     builder: DecisionBuilder,
     held_said: Option<HeldSaid<'a>>,
     /// Whether something is in motion that will change things without anybody's doing.
@@ -69,7 +71,8 @@ pub(super) enum Watched {
     Surplus,
     /// It has more instances than it wants.
     Unwanted,
-    /// Instances that an autoscaler may have added are to come up before any of its surplus goes.
+    /// Instances that an autoscaler may have added are to come up before any of its surplus goes. That is asked only while there is surplus: a decision that does not ask
+    /// ends it, and what is awaited later is counted anew.
     Added,
 }
 
@@ -336,6 +339,7 @@ impl<'a> Context<'a> {
             holder: None,
             notes: Notes::new(),
             watched,
+            added: BTreeSet::new(),
             builder: DecisionBuilder::new(now, scope.run.clone()),
             held_said: None,
             is_moving: false,
@@ -467,6 +471,9 @@ impl<'a> Context<'a> {
             self.watched.remove(&key);
             return None;
         }
+        if what == Watched::Added {
+            self.added.insert(roll.name.clone());
+        }
         let since = *self.watched.entry(key).or_insert(self.now);
         if self.now <= since + LATE_AFTER {
             self.is_moving = true;
@@ -501,6 +508,8 @@ impl<'a> Context<'a> {
     /// What was found, in order.
     pub(super) fn finish(mut self) -> Decision {
         self.say_held();
+        let added = &self.added;
+        self.watched.retain(|(name, what), _| *what != Watched::Added || added.contains(name));
         self.builder.finish()
     }
 }

@@ -260,3 +260,48 @@ fn what_the_autoscaler_added_and_has_yet_to_record_stays_for_the_pods_that_wait_
     let waits = |pod: &Pod| pod.node.is_none() && pod.is_active();
     assert!(!stage.truth.pods.sorted().iter().any(|(_, pod)| waits(pod)), "{}", stage.story());
 }
+
+/// While the run goes on, too: a node that is not needed in its zone may be one that pods wait for. What was awaited long ago does not count against what is launched now.
+#[test]
+fn what_is_added_is_awaited_anew_each_time() {
+    let budget = json!({"surge": 3, "minReadyPerZone": 1});
+    let spec =
+        json!({"target": {"kubernetesVersion": "1.36"}, "budget": budget, "pace": {"betweenNodes": "40m"}});
+    let mut stage = Stage::new(plan(&["web"], spec), shop());
+    stage.group(&"web".into(), |group| group.size.max = 8);
+    stage.original.max = 8;
+    let mut stage = stage.with_autoscaler();
+    stage.run_until("the end of the second node", DAY, |stage| stage.when("/terminate/i-n1").is_some());
+    // No node can take it: it waits all the time, and the autoscaler adds none for it.
+    stage.put(object(replica_set("huge", 1, "40")));
+    let wait = |stage: &mut Stage, seconds| {
+        for _ in 0..seconds {
+            assert_eq!(stage.tick(), None, "{}", stage.story());
+        }
+    };
+    wait(&mut stage, 300);
+    let ended =
+        |stage: &Stage| stage.done.iter().filter(|(_, one, _)| one.key.0.contains("/terminate/")).count();
+    let before = ended(&stage);
+    let desired = stage.truth.groups()["web"].size.desired;
+    // Another process adds one, and has it on record before it is up.
+    stage.group(&"web".into(), |group| group.size.desired += 1);
+    wait(&mut stage, 10);
+    stage.group(&"web".into(), |group| {
+        group.tags = group.tags.with(mark::ORIGINAL_SIZE, "0/8/4");
+    });
+    wait(&mut stage, 20 * 60);
+    assert_eq!(
+        (ended(&stage), stage.truth.groups()["web"].size.desired),
+        (before, desired + 1),
+        "{}",
+        stage.story()
+    );
+    // It adds another one.
+    stage.group(&"web".into(), |group| group.size.desired += 1);
+    wait(&mut stage, 40);
+    assert_eq!(ended(&stage), before, "{}", stage.story());
+    // Nothing can be done with it.
+    wait(&mut stage, 60);
+    assert_eq!(ended(&stage), before + 1, "{}", stage.story());
+}

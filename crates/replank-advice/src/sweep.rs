@@ -16,7 +16,7 @@ use replank_facts::batch::starts::{self, Series};
 use replank_facts::drain::{Fate, fate};
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{Plan, Standing};
-use replank_facts::workload::{Workload, workload_of};
+use replank_facts::workload::{CRON_WORKFLOW, Workload, workload_of};
 use replank_protocol::policy::BatchKind;
 
 /// Starts that are compared, that far apart.
@@ -184,7 +184,7 @@ fn going(view: &View, plan: &Plan, nodes: &BTreeSet<NodeName>) -> (Vec<Run>, Vec
 
 fn is_made_by_cron(view: &View, workload: &Workload) -> bool {
     let workflow = view.other("argoproj.io", "Workflow", &workload.key);
-    workflow.is_some_and(|workflow| workflow.meta.labels.get(past::CRON_WORKFLOW).is_some())
+    workflow.is_some_and(|workflow| workflow.meta.labels.get(CRON_WORKFLOW).is_some())
 }
 
 fn start(plan: &Plan, runs: &[Run], at: Time, until_cordon: Span) -> Start {

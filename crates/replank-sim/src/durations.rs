@@ -21,7 +21,7 @@ use replank_model::view::View;
 pub use assumptions::{Assumption, Source};
 use replank_apiserver::draw::{Draws, Purpose};
 pub(crate) use trouble::Trouble;
-pub use workload::{Workload, workload_of};
+pub use workload::{Workload, series_of};
 
 use limits::{RUN_DEFAULT, START_MAX};
 
@@ -35,7 +35,7 @@ impl Durations {
             return None;
         }
         let draw = draws.draw(pod.meta.uid.as_str(), Purpose::Run, 0);
-        let workload = workload_of(view, pod);
+        let workload = series_of(view, pod);
         // Steps of one Workflow may differ by hours.
         let step = workload.clone().zip(workflows::step_of(pod)).and_then(|key| self.steps.get(&key));
         let own = step.or_else(|| workload.and_then(|workload| self.run.get(&workload)));

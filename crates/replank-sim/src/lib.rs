@@ -38,7 +38,7 @@ pub use controllers::{
     OPERATOR_REACTION, SERVICE_NAME_LABEL, budget_status, is_kept_up, supply_revisions, takes_share,
 };
 pub use driver::{DriverBug, Fate, LATE_DELIVERY_MAX, Mishaps, Network, Sent};
-pub use durations::{Assumption, Durations, Source, Workload, ends_by_itself, workload_of};
+pub use durations::{Assumption, Durations, Source, Workload, ends_by_itself, series_of};
 pub use kubelet::{ImageFault, ImageName, KubeletModel, NodeTrouble, PodAct};
 pub use memory::Memory;
 pub use replank_apiserver::draw::{Draw, Draws, Purpose};

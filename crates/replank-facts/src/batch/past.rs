@@ -10,8 +10,7 @@ use replank_model::view::View;
 use serde_json::Value;
 
 use super::retry;
-pub use crate::workload::CRON_WORKFLOW;
-use crate::workload::Workload;
+use crate::workload::{CRON_WORKFLOW, Workload};
 
 /// Where a Workflow says when it began.
 const STARTED: &str = "/status/startedAt";

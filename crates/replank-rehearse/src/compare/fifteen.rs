@@ -243,8 +243,7 @@ fn like(view: &View, entry: &EvictionEntry) -> Option<Ix<Pod>> {
     let pods = view.pods.sorted();
     let found = pods.into_iter().find(|(_, pod)| {
         pod.meta.namespace.text() == &entry.namespace
-            && replank_sim::workload_of(view, pod)
-                .is_some_and(|one| format!("{} {}", one.kind, one.name) == **wanted)
+            && series_of(view, pod).is_some_and(|one| format!("{} {}", one.kind, one.key.name) == **wanted)
     });
     found.map(|(ix, _)| ix)
 }

@@ -14,7 +14,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_sim::{Observer, Workload, workload_of};
+use replank_sim::{Observer, Workload, series_of};
 use rustc_hash::FxHashMap;
 
 use super::by_slot::BySlot;
@@ -284,7 +284,7 @@ impl Counts {
         let of_kind = || Maker::Kind(object.kind().as_str());
         if let Object::Pod(pod) = object {
             let Some(owner) = pod.meta.controller() else { return self.pods.count(&of_kind()) };
-            self.pods.count_of(&owner.uid, || match workload_of(view, pod) {
+            self.pods.count_of(&owner.uid, || match series_of(view, pod) {
                 // As many as the schedule says, and no more.
                 Some(workload) if ["CronJob", "CronWorkflow"].contains(&&*workload.kind) => None,
                 Some(workload) => Some(Maker::Owner(workload)),

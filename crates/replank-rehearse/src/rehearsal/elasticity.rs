@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::replay::{Figures, TargetMoment};
 use replank_sim::load::Load;
 use replank_sim::{Observer, World};
-use replank_sim::{Workload, workload_of};
+use replank_sim::{Workload, series_of};
 
 /// Between two moments that are looked at: finer than metrics come, so that no spell of too much load is missed.
 const STEP: Span = Span::from_secs(5);
@@ -140,7 +140,7 @@ impl Observer for Elasticity {
         }
         if new.is_some() && waits(&pod) {
             // Its workload is looked up for pods that wait alone: there are far fewer of them.
-            let workload = workload_of(view, &pod);
+            let workload = series_of(view, &pod);
             let tally = notes.tallies.iter_mut().find(|tally| Some(&tally.target) == workload.as_ref());
             tally.into_iter().for_each(|tally| {
                 tally.homeless.entry(pod.meta.uid.clone()).or_insert(at);
@@ -168,7 +168,7 @@ impl Tally {
             kind: scaled.kind.clone(),
             name: scaled.name.text().clone(),
         };
-        let is_homeless = |pod: &Pod| waits(pod) && workload_of(view, pod).as_ref() == Some(&target);
+        let is_homeless = |pod: &Pod| waits(pod) && series_of(view, pod).as_ref() == Some(&target);
         let pods = view.pods.sorted().into_iter().map(|(_, pod)| pod).filter(|pod| is_homeless(pod));
         let homeless = pods.map(|pod| (pod.meta.uid.clone(), at)).collect();
         Some(Self {

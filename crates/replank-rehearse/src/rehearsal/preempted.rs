@@ -6,7 +6,7 @@ use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::pod::Pod;
 use replank_model::text::Uid;
 use replank_model::view::View;
-use replank_sim::workload_of;
+use replank_sim::series_of;
 
 use crate::finding_entry::FindingEntry;
 
@@ -24,7 +24,7 @@ impl Preempted {
             target.status == ConditionStatus::True && &*target.reason == "PreemptionByScheduler"
         });
         if is_preempted {
-            let of = || match workload_of(view, pod) {
+            let of = || match series_of(view, pod) {
                 Some(workload) => format!("{} {}/{}", workload.kind, workload.namespace, workload.name),
                 None => format!("Pod {}", pod.meta.key()),
             };

@@ -6,7 +6,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_sim::{Workload, workload_of};
+use replank_sim::{Workload, series_of};
 use rustc_hash::FxHashMap;
 
 use super::course::{Course, Worst};
@@ -58,7 +58,7 @@ impl Served {
         if let Some(known) = set.and_then(|set| self.of_set.get(&set.uid)) {
             return Some(*known);
         }
-        let workload = workload_of(view, pod)?;
+        let workload = series_of(view, pod)?;
         let label = || Text::from(format!("{} {}", workload.kind, workload.name));
         let number = self.all.number_or_insert(&workload, || One { label: label(), ..One::default() });
         let number = u32::try_from(number).expect("fewer workloads than 2^32");

@@ -14,7 +14,7 @@ use super::observed;
 use super::samples::Samples;
 use super::trouble::{Starts, Trouble, Troubles};
 use super::workflows;
-use super::workload::{Workload, workload_of};
+use super::workload::{Workload, series_of};
 use crate::timing::{CloudTimings, Range};
 
 /// What is known of durations.
@@ -38,7 +38,7 @@ impl Durations {
         let mut durations = Self::default();
         let mut owners: FxHashMap<Uid, Workload> = FxHashMap::default();
         for (_, pod) in view.pods.sorted() {
-            let Some(workload) = workload_of(view, pod) else { continue };
+            let Some(workload) = series_of(view, pod) else { continue };
             // Of a Workflow's pods each may say by itself what it is of; and files written by hand may lack uids.
             let is_one =
                 |owner: &&OwnerReference| &*owner.kind != "Workflow" && !owner.uid.as_str().is_empty();
@@ -80,7 +80,7 @@ impl Durations {
     pub fn start(&self, view: &View, pod: &Pod, draws: &Draws) -> Span {
         let draw = draws.draw(pod.meta.uid.as_str(), Purpose::Ready, 0);
         let by_owner = pod.meta.controller().and_then(|owner| self.start_by_owner.get(&owner.uid));
-        let by_workload = || self.start.get(&workload_of(view, pod)?);
+        let by_workload = || self.start.get(&series_of(view, pod)?);
         let own = by_owner.or_else(by_workload).and_then(|samples| samples.draw(draw));
         own.or_else(|| self.start_of_all.draw(draw)).unwrap_or_else(|| START_DEFAULT.draw(draw))
     }

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::limits::{START_DEFAULT, START_MAX};
 use super::samples::Samples;
-use super::workload::{Workload, workload_of};
+use super::workload::{Workload, series_of};
 
 /// Reasons of waiting containers that do not go away by waiting (pkg/kubelet/images and pkg/kubelet/kuberuntime).
 const LASTING: &[&str] = &[
@@ -61,7 +61,7 @@ impl Starts<'_> {
     /// How long a pod that runs is believed to become Ready: twice as long as the slowest of its workload took; where none was ever Ready, as long
     /// as the slowest of the cluster. Its probes may ask for more, and none is given up before an ordinary start is over.
     fn patience(&self, view: &View, pod: &Pod) -> Span {
-        let own = workload_of(view, pod).and_then(|workload| self.own.get(&workload)?.bounds());
+        let own = series_of(view, pod).and_then(|workload| self.own.get(&workload)?.bounds());
         let usual = match (own, self.all.bounds()) {
             (Some((_, longest)), _) => longest + longest,
             (None, Some((_, longest))) => longest,
@@ -109,7 +109,7 @@ impl Troubles {
             let mut active = siblings.iter().map(|ix| &view.pods[*ix]).filter(|pod| pod.is_active());
             if active.all(|pod| troubles.pods.contains_key(&pod.meta.uid)) {
                 troubles.owners.insert(owner.uid.clone(), *trouble);
-                troubles.workloads.extend(workload_of(view, pod).map(|workload| (workload, siblings.len())));
+                troubles.workloads.extend(series_of(view, pod).map(|workload| (workload, siblings.len())));
             }
         }
         for (_, pod) in view.pods.sorted() {

@@ -24,9 +24,9 @@ impl From<workload::Workload> for Workload {
     }
 }
 
-/// The workload that a person would name for a pod; bare pods have none.
+/// See [`workload::series_of`].
 #[must_use]
-pub fn workload_of(view: &View, pod: &Pod) -> Option<Workload> {
+pub fn series_of(view: &View, pod: &Pod) -> Option<Workload> {
     workload::series_of(view, pod).map(Workload::from)
 }
 

@@ -15,7 +15,7 @@ use super::send::{NotPossible, send};
 use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Supply, Way, What};
 use crate::cloud::{StatusCheck, Told};
 use crate::controllers::drains::refused;
-use crate::durations::workload_of;
+use crate::durations::series_of;
 use crate::kubelet::{PodAct, STUCK};
 use crate::world::World;
 use replank_apiserver::json::Method;
@@ -306,7 +306,7 @@ fn pod(world: &mut World, key: &Key, does: PodDoes) -> Result<(), NotPossible> {
 fn pods(world: &mut World, kind: Kind, key: &Key, does: PodDoes) -> Result<(), NotPossible> {
     let view = world.view();
     let is_of = |pod: &replank_model::object::pod::Pod| {
-        workload_of(view, pod).is_some_and(|found| {
+        series_of(view, pod).is_some_and(|found| {
             found.namespace == key.namespace
                 && *found.name == *key.name.as_str()
                 && &*found.kind == kind.as_str()

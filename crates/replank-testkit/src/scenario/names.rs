@@ -9,7 +9,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{InstanceId, NodeName};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
-use replank_sim::{script, workload_of};
+use replank_sim::{script, series_of};
 
 /// What everything is called.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl Names {
     }
 
     fn see_pod(&mut self, pod: &Pod, view: &View) {
-        let Some(workload) = workload_of(view, pod) else { return };
+        let Some(workload) = series_of(view, pod) else { return };
         let key = pod.meta.key();
         // Of the others nobody draws names.
         let is_drawn = ["Deployment", "ReplicaSet", "DaemonSet", "Job"].contains(&&*workload.kind);

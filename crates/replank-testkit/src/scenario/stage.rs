@@ -20,7 +20,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_sim::script::{When, happen, send};
-use replank_sim::{KubeletModel, Observer, PodAct, Settings, World, workload_of};
+use replank_sim::{KubeletModel, Observer, PodAct, Settings, World, series_of};
 use serde_json::{Value, json};
 
 use super::cluster::{Workload, WorkloadKind};
@@ -209,7 +209,7 @@ fn scale(world: &mut World, kind: Kind, key: &Key, count: u32) -> anyhow::Result
 fn pods_of(view: &View, workload: &Workload) -> Vec<Key> {
     let is_of = |pod: &Pod| {
         pod.meta.key() == workload.key
-            || workload_of(view, pod).is_some_and(|found| {
+            || series_of(view, pod).is_some_and(|found| {
                 found.namespace == workload.key.namespace && *found.name == *workload.key.name.as_str()
             })
     };

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
-use replank_facts::batch::past::CRON_WORKFLOW;
 use replank_facts::batch::retry::{self, Strategy};
 use replank_facts::batch::templates;
+use replank_facts::workload::CRON_WORKFLOW;
 use replank_protocol::policy::BatchKind;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {

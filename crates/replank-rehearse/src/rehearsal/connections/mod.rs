@@ -26,7 +26,7 @@ use serde::Serialize;
 pub use demand::{Demand, DemandError};
 
 use replank_sim::Observer;
-use replank_sim::workload_of;
+use replank_sim::series_of;
 
 /// Connections of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -118,7 +118,7 @@ impl Demand {
 
 fn is_of(workload: &Key, view: &View, pod: &Pod) -> bool {
     pod.meta.namespace == workload.namespace
-        && workload_of(view, pod).is_some_and(|found| *found.name == *workload.name.as_str())
+        && series_of(view, pod).is_some_and(|found| *found.name == *workload.name.as_str())
 }
 
 impl Observer for Connections {

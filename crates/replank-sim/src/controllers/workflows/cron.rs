@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use replank_facts::batch::past::CRON_WORKFLOW;
 use replank_facts::batch::starts;
+use replank_facts::workload::CRON_WORKFLOW;
 use replank_model::object::Object;
 use replank_model::object::batch::ConcurrencyPolicy;
 use replank_model::object::cluster::Other;

@@ -54,7 +54,7 @@ impl fmt::Display for Larger {
         if !is_tagged {
             return write!(
                 f,
-                "the autoscaler removes its nodes when they are not needed; next, once its desired size is {} or less: {lower}",
+                "the autoscaler removes the added nodes when they are not needed; next, once its desired size is {} or less: {lower}",
                 original.max,
             );
         }
@@ -109,6 +109,7 @@ mod tests {
         let view: View = [Delta::Group(group.into())].into_iter().collect();
         let told = larger(&view, &waiting)[0].to_string();
         assert!(!told.contains("tags"), "{told}");
+        assert!(told.contains("the autoscaler removes the added nodes when they are not needed"), "{told}");
         assert!(
             told.ends_with("next, once its desired size is 3 or less: aws autoscaling update-auto-scaling-group --auto-scaling-group-name web-NodeGroup-1A2B --max-size 3"),
             "{told}"

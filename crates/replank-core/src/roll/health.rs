@@ -121,10 +121,9 @@ fn restarting(ctx: &Context<'_>, vitals: &Vitals, rolls: &[GroupRoll<'_>]) -> u3
     narrow(vitals.restarting(ctx.now).filter(|key| is_on_new(ctx, rolls, key)).count())
 }
 
-/// Whether a node is on trial. New nodes are many, and what is in a bad way is little: this is asked of each node where something is, at every decision, and
-/// the new ones are not listed.
+/// Whether a node is on trial: a new one, unless somebody has cordoned it. New nodes are many, and what is in a bad way is little: each node where something is, is looked up, at
+/// every decision, and the new ones are not listed.
 fn is_new(ctx: &Context<'_>, rolls: &[GroupRoll<'_>], node: &NodeName) -> bool {
-    // Nor one that somebody has cordoned.
     rolls.iter().any(|roll| is_new_of(roll.nodes, node)) && ctx.member(node).state != NodeState::Closed
 }
 

@@ -39,8 +39,7 @@ pub(crate) fn replank(named: Option<&Path>) -> Result<PathBuf> {
         .current_dir(root())
         .status()?;
     ensure!(done.success(), "cargo build failed");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join("debug/replank"))
+    Ok(crate::workspace::target()?.join("debug/replank"))
 }
 
 /// How long containers of Jobs run on both sides.

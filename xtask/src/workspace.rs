@@ -3,10 +3,29 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use anyhow::{Context, Result, ensure};
+
 /// The workspace's directory.
 pub(crate) fn root() -> PathBuf {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     own.parent().expect("xtask lies in the workspace").to_owned()
+}
+
+/// Where it is built: `target`, unless the environment or a configuration says otherwise.
+///
+/// # Errors
+/// Cargo does not say.
+pub(crate) fn target() -> Result<PathBuf> {
+    let output = cargo()
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(root())
+        .output()
+        .context("cargo metadata cannot be started")?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("what cargo metadata printed")?;
+    let folder = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
+    Ok(PathBuf::from(folder))
 }
 
 /// Cargo, with nothing of the crate that runs.

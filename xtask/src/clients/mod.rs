@@ -48,6 +48,9 @@ pub(crate) struct Args {
     /// The program that serves; built if it is not given.
     #[arg(long)]
     replank: Option<PathBuf>,
+    /// The program on kube-rs; built if it is not given.
+    #[arg(long, value_name = "PROGRAM")]
+    kube_rs: Option<PathBuf>,
     /// Where logs go.
     #[arg(long, default_value = "target/clients/run")]
     folder: PathBuf,
@@ -124,7 +127,7 @@ fn tasks(args: &Args) -> Result<Vec<Task>> {
             Client::Kubectl => kubectl::tasks()?,
             Client::Go => go::tasks()?,
             Client::Python => python::tasks()?,
-            Client::KubeRs => kube_rs::tasks()?,
+            Client::KubeRs => kube_rs::tasks(args.kube_rs.as_deref())?,
             Client::Helm => helm::tasks()?,
         });
     }

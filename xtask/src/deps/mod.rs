@@ -1,10 +1,11 @@
 //! Which crate may depend on what, and that the modules of each form layers.
 //!
 //! The graph is cargo's own (`cargo tree`, normal and build dependencies, all targets). Dev-dependencies have a list of their own: tests may use what
-//! the product may not. The checkers of the promises are looked at by what they name.
+//! the product may not. The checkers of the promises are looked at by what they name; `peers/kube-rs` by what it could take from the workspace.
 
 mod checkers;
 mod graph;
+mod peer;
 mod rules;
 mod violation;
 
@@ -23,10 +24,13 @@ pub(crate) fn run() -> Result<()> {
     violations.extend(check_bans()?);
     let (shared, checkers) = checkers::check(&super::root())?;
     violations.extend(shared);
+    let (same, twice) = peer::check()?;
+    violations.extend(twice);
     for rule in RULES {
         println!("{}", account(&graph, rule));
     }
     println!("  checkers: {checkers} files");
+    println!("  peers/kube-rs: {same} crates as in the workspace");
     let circles = crate::layers::check()?;
     if violations.is_empty() && circles.is_empty() {
         println!("dependencies: {} crates checked, all allowed", RULES.len());

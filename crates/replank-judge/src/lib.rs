@@ -6,9 +6,11 @@
 mod agenda;
 mod assets;
 mod building;
+mod clean;
 mod client;
 pub mod conformance;
 pub mod differential;
+mod etcd;
 mod feeder;
 mod kubelets;
 mod plane;
@@ -22,6 +24,7 @@ mod wire;
 
 pub use assets::{Assets, BUILT, find as find_assets};
 pub use building::{build as build_assets, build_suite};
+pub use clean::Beginning;
 pub use client::{Answer, Client, Method};
 pub use feeder::Feeder;
 pub use kubelets::{Kubelets, NodeSpec};

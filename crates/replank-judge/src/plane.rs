@@ -21,8 +21,12 @@ pub const AUDITED: [&str; 2] = ["replank", "kubectl"];
 
 const API_SERVER: &str = "kube-apiserver";
 
-/// Where etcd keeps what it has, in the folder.
-const DATA: &str = "etcd-data";
+const ETCD: &str = "etcd";
+
+/// Where etcd keeps what it has: of this process alone, as the shell of one that has just ended may still be about to remove its own.
+fn data_in(folder: &Path) -> PathBuf {
+    folder.join(format!("etcd-data-{}", std::process::id()))
+}
 
 /// A control plane that runs; it ends when this is dropped.
 #[derive(Debug)]
@@ -34,6 +38,7 @@ pub struct ControlPlane {
     /// What the API server was started with.
     api_server: Vec<String>,
     client: Client,
+    etcd: Client,
 }
 
 impl ControlPlane {
@@ -64,9 +69,9 @@ impl ControlPlane {
     }
 
     fn try_begin(assets: &Assets, folder: &Path, audited: bool) -> Result<Self> {
-        let client = Client::new("http://127.0.0.1:1");
+        let (client, etcd) = (Client::new("http://127.0.0.1:1"), Client::new("http://127.0.0.1:1"));
         let (folder, assets) = (folder.to_owned(), assets.clone());
-        let mut plane = Self { folder, assets, processes: Vec::new(), api_server: Vec::new(), client };
+        let mut plane = Self { folder, assets, processes: Vec::new(), api_server: Vec::new(), client, etcd };
         plane.start_all(audited)?;
         Ok(plane)
     }
@@ -92,6 +97,11 @@ impl ControlPlane {
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Speaks to its etcd.
+    pub(crate) fn etcd(&self) -> &Client {
+        &self.etcd
     }
 
     /// Its processes: the name and the id of each, of the program itself and not of the shell that ends it.
@@ -160,9 +170,9 @@ impl ControlPlane {
 
         let url = |port| format!("http://127.0.0.1:{port}");
         self.start(
-            "etcd",
+            ETCD,
             &[
-                format!("--data-dir={}", path(DATA)),
+                format!("--data-dir={}", data_in(&folder).display()),
                 format!("--listen-client-urls={}", url(etcd)),
                 format!("--advertise-client-urls={}", url(etcd)),
                 format!("--listen-peer-urls={}", url(peer)),
@@ -171,6 +181,7 @@ impl ControlPlane {
                 "--unsafe-no-fsync".to_owned(),
             ],
         )?;
+        self.etcd = Client::new(url(etcd));
         self.api_server = [
             format!("--etcd-servers={}", url(etcd)),
             format!("--secure-port={api}"),
@@ -219,7 +230,8 @@ impl ControlPlane {
 
     fn start(&mut self, name: &'static str, arguments: &[String]) -> Result<()> {
         let log = File::create(self.folder.join(format!("{name}.log")))?;
-        let child = bound_to_us(&self.assets.program(name))
+        let data = (name == ETCD).then(|| data_in(&self.folder));
+        let child = bound_to_us(&self.assets.program(name), data.as_deref())
             .args(arguments)
             .current_dir(&self.folder)
             .stdout(log.try_clone()?)
@@ -233,7 +245,7 @@ impl ControlPlane {
 
     /// Starts `kubectl proxy` on a port of its choice, and returns its address.
     fn start_proxy(&mut self) -> Result<String> {
-        let mut child = bound_to_us(&self.assets.program("kubectl"))
+        let mut child = bound_to_us(&self.assets.program("kubectl"), None)
             .arg("--kubeconfig")
             .arg(self.kubeconfig())
             .args(["proxy", "--port=0", "--disable-filter=true"])
@@ -277,23 +289,26 @@ impl Drop for ControlPlane {
                 eprintln!("{name} (process {}) was not ended: {error}", child.id());
             }
         }
-        // Nobody goes on with it, and etcd reserves 64 MB each time.
-        let data = self.folder.join(DATA);
-        if data.exists()
-            && let Err(error) = fs::remove_dir_all(&data)
-        {
-            eprintln!("{} was not removed: {error}", data.display());
-        }
     }
 }
 
+/// Runs a program until the standard input ends; then ends it, by force where it does not go: an API server whose etcd has gone before it waits for it. What the program
+/// kept in the folder that is named first, if one is, goes with it: nobody goes on with what etcd has, and it reserves 64 MB each time.
+const BOUND: &str = r#"
+data="$1"; shift
+"$@" & child=$!
+cat
+kill $child
+(sleep 5; kill -9 $child) 2>/dev/null & force=$!
+wait $child
+kill $force 2>/dev/null
+[ -z "$data" ] || rm -rf "$data"
+"#;
+
 /// A program that ends when our end of its standard input is closed: when it is dropped, or when this process ends, in whatever way.
-fn bound_to_us(program: &Path) -> Command {
+fn bound_to_us(program: &Path, data: Option<&Path>) -> Command {
     let mut command = Command::new("sh");
-    command
-        .args(["-c", r#""$@" & child=$!; cat; kill $child; wait $child"#, "sh"])
-        .arg(program)
-        .stdin(Stdio::piped());
+    command.args(["-c", BOUND, "sh"]).arg(data.unwrap_or(Path::new(""))).arg(program).stdin(Stdio::piped());
     command
 }
 

@@ -114,7 +114,7 @@ impl Kubelets {
             threads.push(std::thread::spawn(move || inner.work()));
         }
         let watcher = inner.clone();
-        // Not joined: it ends with the server's answer, and the server ends after it.
+        // Not joined: it ends with the server's next word, at the latest when the server ends.
         drop(std::thread::spawn(move || watcher.watch()));
         let renewer = inner.clone();
         threads.push(std::thread::spawn(move || renewer.renew()));
@@ -236,7 +236,9 @@ impl Inner {
         while !self.is_stopped() {
             let path = "/api/v1/pods?fieldSelector=spec.nodeName!%3D";
             let ended = self.client.list_and_watch(path, &mut |event, pod| {
-                self.seen(event, pod);
+                if !self.is_stopped() {
+                    self.seen(event, pod);
+                }
                 !self.is_stopped()
             });
             if self.is_stopped() {

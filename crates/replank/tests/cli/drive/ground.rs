@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use replank_judge::{Assets, ControlPlane, Endpoint, Kubelets, NodeSpec, Sent, Served, find_assets};
+use replank_judge::{Assets, Endpoint, Kubelets, NodeSpec, Sent, Served, find_assets};
 use serde_json::{Value, json};
 
+use super::pool::{Lent, lend};
 use crate::common::{replank, root};
 
 /// A cluster of three nodes, node-1 to node-3. It ends when this is dropped.
@@ -20,7 +21,11 @@ pub(crate) struct Ground {
 
 enum Alive {
     Served(Served),
-    Real { kubelets: Kubelets, plane: Box<ControlPlane> },
+    /// In this order: kubelets that are silent change nothing while a plane is cleaned.
+    Real {
+        kubelets: Kubelets,
+        lent: Box<Lent>,
+    },
 }
 
 impl Ground {
@@ -59,7 +64,7 @@ impl Ground {
     pub(crate) fn restart(&self, away: Duration) {
         match &mut *self.alive.lock().expect("nobody panics while it begins") {
             Alive::Served(served) => served.restart(away),
-            Alive::Real { plane, .. } => plane.restart_api_server(away),
+            Alive::Real { lent, .. } => lent.restart(away),
         }
         .expect("it begins anew");
     }
@@ -88,15 +93,19 @@ impl Ground {
 
     /// A real control plane; nothing where there is none, which is said.
     pub(crate) fn real(name: &str) -> Option<Self> {
-        let assets = assets()?;
+        Some(Self::on(lend(&assets()?), name))
+    }
+
+    /// On a control plane that is clean.
+    pub(crate) fn on(lent: Lent, name: &str) -> Self {
         let folder = scratch(&format!("{name}-real"));
-        let plane = ControlPlane::up(&assets, &folder).expect("it starts");
-        let kubelets = Kubelets::begin(plane.client());
+        std::fs::create_dir_all(&folder).expect("it can be made");
+        let kubelets = Kubelets::begin(lent.plane().client());
         for number in 1..=3 {
             kubelets.register(&worker(number)).expect("a node can be registered");
         }
-        let kubeconfig = plane.kubeconfig();
-        let alive = Alive::Real { kubelets, plane: Box::new(plane) };
+        let kubeconfig = lent.plane().kubeconfig();
+        let alive = Alive::Real { kubelets, lent: Box::new(lent) };
         let ground = Self::of(kubeconfig, folder, alive);
         // Nodes are taken for usable a moment after their kubelets are.
         ground.wait("all nodes are usable", |ground| {
@@ -105,7 +114,18 @@ impl Ground {
                 .as_array()
                 .is_some_and(|all| all.iter().all(|node| node["spec"]["taints"].is_null()))
         });
-        Some(ground)
+        ground
+    }
+
+    /// The control plane, as this has left it; nothing where it is none.
+    pub(crate) fn left(self) -> Option<Lent> {
+        match self.alive.into_inner().expect("nobody panics while it begins") {
+            Alive::Real { kubelets, lent } => {
+                drop(kubelets);
+                Some(*lent)
+            }
+            Alive::Served(_) => None,
+        }
     }
 
     fn of(kubeconfig: PathBuf, folder: PathBuf, alive: Alive) -> Self {
@@ -119,9 +139,14 @@ impl Ground {
         answer.json()
     }
 
+    /// Whether something can be read.
+    pub(crate) fn answers(&self, path: &str) -> bool {
+        self.endpoint.exchange(&Sent::new("GET", path)).is_ok_and(|answer| answer.status == 200)
+    }
+
     /// Whether it answers.
     pub(crate) fn is_up(&self) -> bool {
-        self.endpoint.exchange(&Sent::new("GET", "/readyz")).is_ok_and(|answer| answer.status == 200)
+        self.answers("/readyz")
     }
 
     pub(crate) fn create(&self, path: &str, object: &Value) -> Value {
@@ -203,7 +228,7 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
 const ASKED_BY: [&str; 3] = ["KUBEBUILDER_ASSETS", "REPLANK_CONTROL_PLANE", "REPLANK_REAL"];
 
 /// The programs of a real control plane. Where nobody has asked for it, tests that need them say so and do without.
-fn assets() -> Option<Assets> {
+pub(super) fn assets() -> Option<Assets> {
     if ASKED_BY.iter().all(|name| std::env::var_os(name).is_none()) {
         eprintln!("not tried on a real control plane: none of {} is set", ASKED_BY.join(", "));
         return None;

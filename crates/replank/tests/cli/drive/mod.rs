@@ -4,6 +4,8 @@ mod effects;
 mod faults;
 pub(crate) mod ground;
 mod hand;
+mod pool;
+mod pooled;
 pub(crate) mod worker;
 
 use std::path::Path;

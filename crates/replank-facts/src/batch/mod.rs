@@ -10,12 +10,14 @@
 //! | [`expression`] | what a retry strategy's expression says |
 //! | [`starts`] | when do CronJobs and CronWorkflows begin their next runs, and on which nodes |
 //! | [`past`] | how long have runs taken |
+//! | [`end`] | when is a pod that runs over |
 //! | [`templates`] | where do a Workflow's templates come from |
 //! | [`sweep`] | when had a roll better begin |
 //! | [`wait`] | how long is a pod waited for |
 
 pub mod alerted;
 pub mod alerts;
+pub mod end;
 pub mod expression;
 pub mod past;
 pub mod rerun;

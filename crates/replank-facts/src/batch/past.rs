@@ -4,6 +4,7 @@ use std::fmt;
 
 use replank_model::object::batch::Job;
 use replank_model::object::condition;
+use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::{Namespace, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -16,7 +17,7 @@ use crate::workload::{CRON_WORKFLOW, Workload};
 const STARTED: &str = "/status/startedAt";
 
 /// Finished runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Past {
     /// How many.
     pub runs: usize,
@@ -26,6 +27,18 @@ pub struct Past {
     pub typical: Span,
     /// The longest.
     pub longest: Span,
+}
+
+impl Past {
+    fn of(mut spans: Vec<Span>) -> Option<Self> {
+        spans.sort_unstable();
+        Some(Self {
+            runs: spans.len(),
+            shortest: *spans.first()?,
+            typical: spans[(spans.len() - 1) / 2],
+            longest: *spans.last()?,
+        })
+    }
 }
 
 impl fmt::Display for Past {
@@ -43,7 +56,7 @@ impl fmt::Display for Past {
 /// Finished runs of the same origin.
 #[must_use]
 pub fn of(view: &View, workload: &Workload) -> Option<Past> {
-    let mut spans: Vec<Span> = match &*workload.kind {
+    let spans: Vec<Span> = match &*workload.kind {
         "CronJob" => jobs_of(view, workload).filter_map(job_span).collect(),
         "CronWorkflow" => workflow_spans(view, &workload.key.namespace, workload.key.name.as_str()),
         "Workflow" => {
@@ -53,13 +66,28 @@ pub fn of(view: &View, workload: &Workload) -> Option<Past> {
         }
         _ => Vec::new(),
     };
-    spans.sort();
-    Some(Past {
-        runs: spans.len(),
-        shortest: *spans.first()?,
-        typical: spans[(spans.len() - 1) / 2],
-        longest: *spans.last()?,
-    })
+    Past::of(spans)
+}
+
+/// Pods of a running Job that have succeeded: each of its indexes takes about as long as the others. Steps of a Workflow do not.
+#[must_use]
+pub fn of_siblings(view: &View, pod: &Pod) -> Option<Past> {
+    let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Job")?;
+    // Files written by hand may lack uids.
+    let uid = Some(&owner.uid).filter(|uid| !uid.as_str().is_empty())?;
+    Past::of(view.pods_of(uid).iter().filter_map(|ix| ran(&view.pods[*ix])).collect())
+}
+
+/// How long the main containers of a pod that succeeded ran.
+#[must_use]
+pub fn ran(pod: &Pod) -> Option<Span> {
+    if pod.status.phase != PodPhase::Succeeded {
+        return None;
+    }
+    let ends =
+        pod.status.container_statuses.iter().filter_map(|container| container.state.terminated.as_ref());
+    let spans = ends.filter_map(|end| Some(end.finished_at? - end.started_at?));
+    spans.max().filter(|span| *span > Span::default())
 }
 
 /// When the present run began.

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_facts::batch::past;
+use replank_facts::batch::end::End;
+use replank_facts::budget::{ignores_budgets, room, uncounted};
 use replank_facts::drain::is_daemon;
-use replank_facts::workload::{series_of, workload_of};
+use replank_facts::workload::series_of;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
@@ -60,10 +61,10 @@ fn millis<S: serde::Serializer>(span: &Option<Span>, to: S) -> Result<S::Ok, S::
 }
 
 impl NodeDrain {
-    /// Whether it fails only if pods use all of their grace periods.
+    /// Whether it fails if pods use all of their grace periods, or if batch pods take longer than with this seed.
     #[must_use]
     pub fn may_give_up(&self) -> bool {
-        !self.gives_up && self.at_worst > DRAIN_MAX
+        !self.gives_up && !self.why.is_empty()
     }
 }
 
@@ -125,10 +126,29 @@ fn one((view, now): (&View, Time), node: &NodeName, asked: &[&EvictionEntry]) ->
     }
     let (worst, why) = at_worst(view, node);
     drain.at_worst = worst;
-    if drain.may_give_up() {
+    if !drain.gives_up {
         drain.why.extend(why);
+        drain.why.extend(in_luck((view, now), node));
     }
     drain
+}
+
+/// Batch pods that a budget keeps, of a node that was empty in time: they were done, which the seed decides.
+fn in_luck((view, now): (&View, Time), node: &NodeName) -> Vec<Why> {
+    let mut all = Vec::new();
+    for pod in leaving(view, node).filter(|pod| ends_by_itself(pod) && !ignores_budgets(pod)) {
+        let budgets = view.pods.find(&pod.meta.key()).map_or(&[][..], |ix| view.budgets_of(ix));
+        let [only] = budgets else { continue };
+        let budget = &view.pod_disruption_budgets[*only];
+        let status = &budget.status;
+        if uncounted(budget).is_none() && status.desired_healthy < status.expected_pods {
+            continue;
+        }
+        let end = End::of(view, now, pod);
+        let (reason, remedy) = batch(&budget.meta.key().to_string(), end);
+        all.push(Why { pod: named(view, pod), reason: format!("{reason}; in time with this seed"), remedy });
+    }
+    all
 }
 
 /// The pods that EKS evicts.
@@ -184,18 +204,33 @@ fn kept((view, now): (&View, Time), entry: &EvictionEntry, since: Option<Time>) 
             (format!("its eviction is refused: {words}"), "replank check names what refuses it".to_owned())
         }
         (Some(_), [name]) => {
-            let budget = &view.pod_disruption_budgets[budgets[0]];
             match known.map(|ix| &view.pods[ix]).filter(|pod| ends_by_itself(pod)) {
-                Some(pod) => batch((view, now), name, pod),
-                None => by_budget(name, budget),
+                Some(pod) => {
+                    let is_own = pod.meta.key() == key;
+                    let end = if is_own { End::of(view, now, pod) } else { End::of_later(view, pod) };
+                    let (reason, remedy) = batch(name, end);
+                    // How long it takes is drawn by the seed, from what is known.
+                    let luck =
+                        if end.may_come_by(now + DRAIN_MAX) { "; not in time with this seed" } else { "" };
+                    (format!("{reason}{luck}"), remedy)
+                }
+                None => by_budget(view, name, budgets[0]),
             }
         }
     };
     Why { pod, reason, remedy }
 }
 
-fn by_budget(name: &str, budget: &PodDisruptionBudget) -> (String, String) {
+fn by_budget(view: &View, name: &str, ix: Ix<PodDisruptionBudget>) -> (String, String) {
+    let budget = &view.pod_disruption_budgets[ix];
     let status = &budget.status;
+    if let Some(why) = uncounted(budget) {
+        return (
+            format!("disruption budget {name} allows nothing ({why})"),
+            "give the budget a plain minAvailable that is less than its pods (replank explain pdb-not-counted)"
+                .to_owned(),
+        );
+    }
     let slack = status.expected_pods - status.desired_healthy;
     if slack <= 0 {
         return (
@@ -203,8 +238,7 @@ fn by_budget(name: &str, budget: &PodDisruptionBudget) -> (String, String) {
                 "disruption budget {name} never allows an eviction ({} of {} pods must stay)",
                 status.desired_healthy, status.expected_pods
             ),
-            "give it room: a replica more, or maxUnavailable: 1 (replank explain pdb-never-allows)"
-                .to_owned(),
+            room(view, ix, status.expected_pods),
         );
     }
     (
@@ -214,25 +248,12 @@ fn by_budget(name: &str, budget: &PodDisruptionBudget) -> (String, String) {
 }
 
 /// A batch pod that a budget keeps until it is done.
-fn batch((view, now): (&View, Time), budget: &str, pod: &Pod) -> (String, String) {
-    let workload = workload_of(view, pod);
-    let since =
-        workload.as_ref().and_then(|workload| past::started(view, workload)).or(pod.status.start_time);
-    let past = workload.as_ref().and_then(|workload| past::of(view, workload));
-    let over = past.zip(since).map(|(past, since)| since + past.longest);
-    let expected = match over {
-        Some(over) if over > now => format!("; expected to finish by {over}, in {}", (over - now).rounded()),
-        Some(_) => "; it runs for longer than any run before".to_owned(),
-        None => "; nothing tells how long it takes".to_owned(),
-    };
-    let when = match over {
-        Some(over) if over > now => format!("begin the update after {over}"),
-        Some(_) | None => "begin the update when it has finished".to_owned(),
-    };
+fn batch(budget: &str, end: End) -> (String, String) {
     (
-        format!("a batch pod, which disruption budget {budget} keeps until it has finished{expected}"),
+        format!("a batch pod, which disruption budget {budget} keeps until it has finished; {end}"),
         format!(
-            "{when}, or move the nodes with target.group, where Replank waits; a forced update deletes it"
+            "begin the update {}, or move the nodes with target.group, where Replank waits; a forced update deletes it",
+            end.when()
         ),
     )
 }

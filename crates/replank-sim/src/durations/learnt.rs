@@ -1,6 +1,7 @@
 //! How long things take on a cluster.
 
 use replank_apiserver::draw::{Draws, Purpose};
+use replank_facts::batch::past::ran;
 use replank_facts::shutdown::stops_after;
 use replank_model::object::meta::OwnerReference;
 use replank_model::object::pod::Pod;
@@ -51,7 +52,7 @@ impl Durations {
                 durations.start.entry(workload.clone()).or_default().add(start);
                 durations.start_of_all.add(start);
             }
-            if let Some(run) = observed::run_of(pod) {
+            if let Some(run) = ran(pod) {
                 if let Some(step) = workflows::step_of(pod) {
                     durations.steps.entry((workload.clone(), step)).or_default().add(run);
                 }

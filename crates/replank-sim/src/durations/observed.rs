@@ -25,17 +25,6 @@ pub(super) fn start_of(pod: &Pod) -> Option<Span> {
         .then_some(took)
 }
 
-/// How long the main containers of a pod that succeeded ran.
-pub(super) fn run_of(pod: &Pod) -> Option<Span> {
-    if pod.status.phase != PodPhase::Succeeded {
-        return None;
-    }
-    let ends =
-        pod.status.container_statuses.iter().filter_map(|container| container.state.terminated.as_ref());
-    let spans = ends.filter_map(|end| Some(end.finished_at? - end.started_at?));
-    spans.max().filter(|span| *span > Span::default())
-}
-
 /// How long a node took from its creation to its readiness.
 pub(super) fn join_of(node: &Node) -> Option<Span> {
     let took = since(&node.status.conditions, "Ready")? - node.meta.creation_timestamp?;

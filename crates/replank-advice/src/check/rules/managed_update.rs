@@ -8,8 +8,8 @@ mod hold;
 
 use std::collections::BTreeMap;
 
-use replank_facts::batch::past;
-use replank_facts::budget::{ignores_budgets, uncounted};
+use replank_facts::batch::end::End;
+use replank_facts::budget::{ignores_budgets, room, uncounted};
 use replank_facts::drain::is_daemon;
 use replank_facts::workload::workload_of;
 use replank_model::object::meta::Key;
@@ -116,19 +116,20 @@ fn covered_twice(survey: &Survey<'_>, budgets: &[Ix<PodDisruptionBudget>], pods:
 fn under(survey: &Survey<'_>, node: &Node, ix: Ix<PodDisruptionBudget>, pods: &[&Pod]) -> Option<Hold> {
     let budget = &survey.view.pod_disruption_budgets[ix];
     let (key, status) = (budget.meta.key(), &budget.status);
-    if let Some(why) = uncounted(budget) {
-        return Some(Hold::new(
-            Sure::Certain,
-            format!("{}: disruption budget {key} allows nothing ({why})", named(survey, pods)),
-            "give the budget a plain minAvailable (replank explain pdb-not-counted)",
-        ));
-    }
     let subjects = survey.budgets.get(&ix).map_or(&[][..], Vec::as_slice);
     let subjects: Vec<&Subject> = survey.subjects_of(subjects).collect();
+    let why = uncounted(budget);
     let slack = scale::settled(survey, ix).saturating_sub(status.desired_healthy);
-    let Some(slack) = usize::try_from(slack).ok().filter(|slack| *slack > 0) else {
-        let ends = subjects.iter().any(|subject| subject.ends());
-        return if ends { until_done(survey, &key, pods) } else { Some(never(survey, budget, pods)) };
+    let slack = usize::try_from(slack).ok().filter(|slack| *slack > 0 && why.is_none());
+    let Some(slack) = slack else {
+        // What ends by itself is kept until then, by whatever rule the budget does so.
+        if pods.iter().all(|pod| ends(survey, &subjects, pod)) {
+            return until_done(survey, &key, pods);
+        }
+        return Some(match why {
+            Some(why) => never_counted(survey, &key, &why, pods),
+            None => never(survey, ix, pods),
+        });
     };
     let is_exempt = |pod: &Pod| {
         let always = UnhealthyPodEvictionPolicy::AlwaysAllow;
@@ -155,7 +156,22 @@ fn under(survey: &Survey<'_>, node: &Node, ix: Ix<PodDisruptionBudget>, pods: &[
         .or_else(|| long_grace(survey, Some(&key), pods, slack))
 }
 
-fn never(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[&Pod]) -> Hold {
+/// Whether a pod ends by itself; one on a dead node is none of the subjects.
+fn ends(survey: &Survey<'_>, subjects: &[&Subject], pod: &Pod) -> bool {
+    workload_of(survey.view, pod).is_some_and(|workload| workload.is_batch())
+        || subjects.iter().any(|subject| subject.pod.meta.name == pod.meta.name && subject.ends())
+}
+
+fn never_counted(survey: &Survey<'_>, budget: &Key, why: &str, pods: &[&Pod]) -> Hold {
+    Hold::new(
+        Sure::Certain,
+        format!("{}: disruption budget {budget} allows nothing ({why})", named(survey, pods)),
+        "give the budget a plain minAvailable that is less than its pods (replank explain pdb-not-counted)",
+    )
+}
+
+fn never(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, pods: &[&Pod]) -> Hold {
+    let budget = &survey.view.pod_disruption_budgets[ix];
     let status = &budget.status;
     Hold::new(
         Sure::Certain,
@@ -166,42 +182,23 @@ fn never(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[&Pod]) -> Ho
             status.desired_healthy,
             status.expected_pods
         ),
-        "give it room: a replica more, or maxUnavailable: 1 (replank explain pdb-never-allows)",
+        room(survey.view, ix, scale::settled(survey, ix)),
     )
 }
 
-/// Batch pods that a budget keeps until they are done.
+/// Batch pods that a budget keeps until they are done: the last of them counts.
 fn until_done(survey: &Survey<'_>, budget: &Key, pods: &[&Pod]) -> Option<Hold> {
-    let pod = pods.first()?;
-    let workload = workload_of(survey.view, pod);
-    let began = workload.as_ref().and_then(|workload| past::started(survey.view, workload));
-    let began = began.or(pod.status.start_time);
-    let past = workload.as_ref().and_then(|workload| past::of(survey.view, workload));
-    let over = past.zip(began).map(|(past, began)| began + past.longest);
-    let head = format!("{}: disruption budget {budget} keeps it until it has finished", named(survey, pods));
-    let move_them = "or move the nodes into another group (target.group in the plan), where it is waited for";
-    match over {
-        Some(over) if over > survey.now() + DRAIN_MAX => Some(Hold::new(
-            Sure::Certain,
-            format!("{head}; expected by {over}, in {}", (over - survey.now()).rounded()),
-            format!("begin the update after {over}, {move_them}"),
-        )),
-        Some(over) if over > survey.now() => Some(Hold::new(
-            Sure::Possible,
-            format!("{head}; expected by {over}, in {}", (over - survey.now()).rounded()),
-            format!("begin the update after {over}, {move_them}"),
-        )),
-        Some(_) => Some(Hold::new(
-            Sure::Possible,
-            format!("{head}; it runs for longer than any run before"),
-            format!("begin the update when it has finished, {move_them}"),
-        )),
-        None => Some(Hold::new(
-            Sure::Certain,
-            format!("{head}; nothing tells how long it takes"),
-            format!("begin the update when it has finished, {move_them}"),
-        )),
-    }
+    let over = survey.now() + DRAIN_MAX;
+    let ends = pods.iter().map(|pod| End::of(survey.view, survey.now(), pod));
+    let end = ends.max_by_key(|end| (!end.may_come_by(over), *end))?;
+    Some(Hold::new(
+        if end.may_come_by(over) { Sure::Possible } else { Sure::Certain },
+        format!("{}: disruption budget {budget} keeps it until it has finished; {end}", named(survey, pods)),
+        format!(
+            "begin the update {}, or move the nodes into another group (target.group in the plan), where it is waited for",
+            end.when()
+        ),
+    ))
 }
 
 /// A budget that lets the pods of this node go one after the other: each waits for the replacement of the one before.
@@ -349,11 +346,107 @@ mod tests {
         };
         let long = with("2026-01-01T11:00:00Z");
         assert!(
-            long[0].starts_with("blocking") && long[0].ends_with("expected by 2026-01-01T13:00:00Z, in 1h"),
+            long[0].starts_with("blocking")
+                && long[0].ends_with("expected to finish by 2026-01-01T13:00:00Z, in 1h"),
             "{long:?}"
         );
         let soon = with("2026-01-01T10:10:00Z");
         assert!(soon[0].starts_with("warning") && soon[0].ends_with("in 10m"), "{soon:?}");
+    }
+
+    /// A pod of a Job that began at 11:00, of which others took so many minutes, under a budget that cannot count it.
+    fn uncounted_job(minutes: &[u32]) -> Vec<super::Finding> {
+        let job = Some(("batch/v1", "Job", "train"));
+        let labels = json!({"metadata": {"labels": {"app": "train"}}});
+        let container =
+            |state: Value| json!({"status": {"containerStatuses": [{"name": "c", "state": state}]}});
+        let mut objects = vec![node("n", "a")];
+        for minutes in minutes {
+            let end = format!("2026-01-01T{:02}:{:02}:00Z", 8 + minutes / 60, minutes % 60);
+            let mut done = labels.clone();
+            merge(
+                &mut done,
+                container(
+                    json!({"terminated": {"exitCode": 0, "startedAt": "2026-01-01T08:00:00Z", "finishedAt": end}}),
+                ),
+            );
+            merge(&mut done, json!({"status": {"phase": "Succeeded"}}));
+            objects.push(pod(&format!("train-{minutes}"), "n", job, done));
+        }
+        let mut running = labels;
+        merge(&mut running, container(json!({"running": {"startedAt": "2026-01-01T11:00:00Z"}})));
+        objects.push(pod("train", "n", job, running));
+        let mut own = budget("train", &json!({"maxUnavailable": 0}), (0, 0, 0));
+        own["status"]["conditions"] = json!([{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed",
+            "message": "jobs.batch does not implement the scale subresource"}]);
+        objects.push(own);
+        super::super::super::managed_update(&view(objects), None, &options(), &[])
+    }
+
+    #[test]
+    fn a_budget_that_counts_nothing_keeps_batch_pods_until_they_are_done() {
+        let told = |minutes: &[u32]| {
+            let found = uncounted_job(minutes);
+            assert_eq!(found.len(), 1, "{found:?}");
+            (found[0].to_string(), found[0].remedy.text())
+        };
+        let (soon, remedy) = told(&[70, 90]);
+        assert_eq!(
+            soon,
+            "warning managed-update Node n: EKS's own update may give up on it after 15m: pod shop/train of Job shop/train: disruption budget shop/train keeps it \
+             until it has finished; expected to finish by 2026-01-01T12:30:00Z, in 30m (2 other pods of its Job, which took 1h10m to 1h30m)"
+        );
+        assert_eq!(
+            remedy,
+            "begin the update after 2026-01-01T12:30:00Z, or move the nodes into another group (target.group in the plan), where it is waited for"
+        );
+        let (late, _) = told(&[76, 90]);
+        assert!(
+            late.starts_with("blocking"),
+            "none took so short a time that it is over in 15 minutes: {late}"
+        );
+        let (unknown, remedy) = told(&[]);
+        assert!(
+            unknown.starts_with("warning") && unknown.ends_with("nothing tells how long it takes"),
+            "it may end at any moment: {unknown}"
+        );
+        assert!(remedy.starts_with("begin the update when it has finished, or move"), "{remedy}");
+    }
+
+    #[test]
+    fn what_a_budget_counts_nothing_of_and_goes_on_for_ever_stops_it() {
+        let own = |owner: (&str, &str, &str)| {
+            let mut own = budget("b", &json!({"maxUnavailable": 0}), (0, 0, 0));
+            own["status"]["conditions"] = json!([{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "no scale"}]);
+            let labels = json!({"metadata": {"labels": {"app": "b"}}});
+            found(vec![node("n", "a"), own, pod("p", "n", Some(owner), labels)])
+        };
+        let stays = own(("example.com/v1", "Brokers", "b"));
+        assert!(
+            stays[0].starts_with("blocking") && stays[0].ends_with("allows nothing (no scale)"),
+            "{stays:?}"
+        );
+    }
+
+    #[test]
+    fn a_replica_more_is_advised_only_where_it_helps() {
+        let remedy = |spec: &Value| {
+            let own = budget("web", spec, (2, 2, 2));
+            let all = [vec![node("n", "a"), own], web(&["n", "n"], 1, json!({}))].concat();
+            let found = super::super::super::managed_update(&view(all), None, &options(), &[]);
+            found[0].remedy.text()
+        };
+        assert!(remedy(&json!({"minAvailable": 2})).contains("a replica more, or maxUnavailable: 1"));
+        for spec in
+            [json!({"minAvailable": "100%"}), json!({"maxUnavailable": 0}), json!({"maxUnavailable": "0%"})]
+        {
+            let told = remedy(&spec);
+            assert!(
+                told.starts_with("give it room: maxUnavailable: 1; under ")
+                    && told.contains("a replica more does not help"),
+                "{told}"
+            );
+        }
     }
 
     #[test]

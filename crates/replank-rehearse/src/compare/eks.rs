@@ -96,13 +96,18 @@ impl Eks {
     /// What it came to.
     #[must_use]
     pub fn result(mut self, stop: Stop, figures: Figures) -> WayResult {
-        let refused: Vec<String> = self
-            .begun
-            .iter()
-            .flatten()
-            .filter_map(|(name, begun)| match begun {
-                Begun::Accepted => None,
-                Begun::Refused(why) => Some(format!("node group {name}: {why}")),
+        let mut by_why: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, begun) in self.begun.iter().flatten() {
+            match begun {
+                Begun::Accepted => {}
+                Begun::Refused(why) => by_why.entry(why).or_default().push(name.as_str()),
+            }
+        }
+        let refused: Vec<String> = by_why
+            .into_iter()
+            .map(|(why, names)| {
+                let groups = if names.len() == 1 { "node group" } else { "node groups" };
+                format!("{groups} {}: {why}", names.join(", "))
             })
             .collect();
         let (way, code) = (self.way(), self.codes.first().cloned());
@@ -140,7 +145,7 @@ impl Eks {
 }
 
 /// Why EKS has nothing to do for nodes that are to be replaced by equal ones.
-const SAME: &str = "EKS updates to another version, release or launch template version, and the plan's target has none: nothing to update";
+const SAME: &str = "EKS updates to another version, release or launch template version, and the plan's target names no other: nothing to update. Name one with --to-version, or in the plan's target";
 
 fn failed(code: &Text, figures: &Figures) -> String {
     let mut left = vec![format!("the update failed with {code}; nodes that were replaced stay replaced")];

@@ -219,7 +219,10 @@ impl<'a> Compared<'a> {
         let evictions = through.map_or(&[][..], |figures| &figures.evictions);
         let here = (&self.scene.view, self.scene.now);
         let is_managed = |name: &&NodeName| self.group_of(name).is_some_and(|group| managed.contains(group));
-        result.drains = drains(here, self.nodes.iter().filter(is_managed), evictions);
+        // Where EKS begins no update, no node was drained that could be compared.
+        if result.outcome != Come::NotApplicable {
+            result.drains = drains(here, self.nodes.iter().filter(is_managed), evictions);
+        }
         let by_label = of(|owner| matches!(owner, Owner::EksByLabel));
         if !by_label.is_empty() {
             result.notes.push(format!(

@@ -105,13 +105,8 @@ fn nodes(page: &mut Page, way: &WayResult) {
     let of = if given_up > 0 { "of the others, the slowest" } else { "the slowest" };
     let longest =
         longest.map_or_else(String::new, |(took, node)| format!("; {of} takes {}: {node}", span(took)));
-    let words = match given_up {
-        0 => format!("{}, each empty within the 15m that EKS waits{longest}.", count(all, "node")),
-        _ => {
-            format!("Not empty within the 15m that EKS waits: {given_up} of {}{longest}.", count(all, "node"))
-        }
-    };
-    page.wrapped(2, &words, if given_up > 0 { Tone::Bad } else { Tone::Good });
+    let (words, tone) = emptied(all, given_up, told.len() - given_up);
+    page.wrapped(2, &format!("{words}{longest}."), tone);
     for one in told.iter().take(NODES_MAX) {
         let state = if one.gives_up { "gives up" } else { "may give up" };
         page.wrapped(4, &format!("{}: {state}", one.node), Tone::Plain);
@@ -126,6 +121,24 @@ fn nodes(page: &mut Page, way: &WayResult) {
             &format!("and {} more; -o json has all", count(told.len() - NODES_MAX, "node")),
             Tone::Plain,
         );
+    }
+}
+
+/// How many nodes are empty in time, of how many, by those at which EKS gives up and those at which it may.
+fn emptied(all: usize, given_up: usize, may: usize) -> (String, Tone) {
+    let (nodes, sure) = (count(all, "node"), all - given_up - may);
+    match (given_up, may) {
+        (0, 0) => (format!("{nodes}, each empty within the 15m that EKS waits"), Tone::Good),
+        (0, _) => {
+            (format!("{nodes}: {sure} empty within the 15m that EKS waits, {may} may not be"), Tone::Warning)
+        }
+        (_, 0) => (format!("Not empty within the 15m that EKS waits: {given_up} of {nodes}"), Tone::Bad),
+        (..) => (
+            format!(
+                "Not empty within the 15m that EKS waits: {given_up} of {nodes}, and {may} more may not be"
+            ),
+            Tone::Bad,
+        ),
     }
 }
 
@@ -166,5 +179,22 @@ fn write(page: &mut Page, way: &WayResult) {
     nodes(page, way);
     for note in &way.notes {
         page.wrapped(2, &format!("Note: {note}."), Tone::Faint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_may_not_be_empty_in_time_are_not_counted_as_empty() {
+        let words = |all, given_up, may| emptied(all, given_up, may).0;
+        assert_eq!(words(1, 0, 0), "1 node, each empty within the 15m that EKS waits");
+        assert_eq!(words(16, 0, 6), "16 nodes: 10 empty within the 15m that EKS waits, 6 may not be");
+        assert_eq!(words(8, 5, 0), "Not empty within the 15m that EKS waits: 5 of 8 nodes");
+        assert_eq!(
+            words(8, 5, 2),
+            "Not empty within the 15m that EKS waits: 5 of 8 nodes, and 2 more may not be"
+        );
     }
 }

@@ -144,6 +144,75 @@ fn grace_periods_beyond_15_minutes_are_told_though_pods_stopped_sooner() {
     );
 }
 
+/// The same cluster with a pod of a Job on the first node, 35 minutes old, beside another that took an hour and one that took 40 minutes; a budget keeps it, and cannot
+/// count it.
+fn with_a_kept_job() -> Value {
+    let mut cluster = three(2, 1, 30);
+    let pod = |name: &str, phase: &str, state: Value| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": "train"},
+                "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "train", "controller": true}]},
+            "spec": {"nodeName": "n0", "restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}]},
+            "status": {"phase": phase, "startTime": "2026-01-01T10:00:00Z", "containerStatuses": [{"name": "c", "state": state}]}})
+    };
+    let done = |end: &str| json!({"terminated": {"exitCode": 0, "startedAt": "2026-01-01T10:00:00Z", "finishedAt": end}});
+    let mut running = pod("train-2", "Running", json!({"running": {"startedAt": "2026-01-01T11:25:00Z"}}));
+    running["status"]["conditions"] =
+        json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T11:25:00Z"}]);
+    let items = cluster["items"].as_array_mut().expect("a list");
+    items.extend([
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": "shop", "uid": "train"},
+            "spec": {"completions": 3, "parallelism": 1, "backoffLimit": 6,
+                "template": {"metadata": {"labels": {"app": "train"}}, "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}},
+            "status": {"startTime": "2026-01-01T10:00:00Z", "active": 1, "succeeded": 2}}),
+        pod("train-0", "Succeeded", done("2026-01-01T11:00:00Z")),
+        pod("train-1", "Succeeded", done("2026-01-01T10:40:00Z")),
+        running,
+        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "train", "namespace": "shop", "uid": "t"},
+            "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "train"}}},
+            "status": {"conditions": [{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed",
+                "message": "jobs.batch does not implement the scale subresource"}]}}),
+    ]);
+    cluster
+}
+
+#[test]
+fn a_batch_pod_that_may_end_in_time_is_told_whether_it_does_or_not() {
+    let known =
+        "expected to finish by 2026-01-01T12:25:00Z, in 25m (2 other pods of its Job, which took 40m to 1h)";
+    for seed in ["1", "2", "3", "4"] {
+        let told = json_of("kept-job", &with_a_kept_job(), "eks", "eks", &["--seed", seed]);
+        let drains = way(&told, "eks")["drains"].as_array().expect("they are listed");
+        let first = drains.iter().find(|one| one["node"] == "n0").expect("it is listed");
+        let why = first["why"].to_string();
+        assert!(
+            why.contains(known) && why.contains("begin the update after 2026-01-01T12:25:00Z"),
+            "{first}"
+        );
+        assert_eq!(first["givesUp"] == true, why.contains("; not in time with this seed"), "{first}");
+        assert_eq!(first["givesUp"] == false, why.contains("; in time with this seed"), "{first}");
+    }
+}
+
+#[test]
+fn without_a_target_nothing_is_said_of_nodes_and_a_target_is_asked_for() {
+    let snapshot = scratch("compare-no-target.json", three(2, 1, 901).to_string());
+    let told = |words: &[&str]| {
+        let ran = replank(&[&["rehearse", &snapshot, "--roll", "web", "--as", "eks"], words].concat());
+        ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let without = told(&[]);
+    assert!(
+        without.contains("not applicable") && without.contains("Name one with --to-version"),
+        "{without}"
+    );
+    assert!(!without.contains("that EKS waits"), "nothing was drained: {without}");
+    let with = told(&["--to-version", "1.36"]);
+    assert!(
+        with.contains("3 nodes: 0 empty within the 15m that EKS waits, 3 may not be; the slowest takes"),
+        "{with}"
+    );
+}
+
 #[test]
 fn a_drain_of_kubectl_never_gives_up_unless_it_is_told_to() {
     let cluster = three(2, 0, 30);

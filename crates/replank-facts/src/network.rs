@@ -95,6 +95,37 @@ impl Permission {
         };
         self.protocol == "-1" || (self.protocol == other.protocol && has_ports)
     }
+
+    /// Whether it allows some of what another one does, whoever is on the other side.
+    fn meets(&self, other: &Self) -> bool {
+        let has_ports = match (self.ports, other.ports) {
+            (Some((from, to)), Some((low, high))) if self.has_port_range() => from <= high && low <= to,
+            (Some(_) | None, Some(_) | None) => false,
+        };
+        self.covers(other) || (self.protocol == other.protocol && has_ports)
+    }
+
+    /// Of other protocols the two numbers are no range: those of ICMP are a type and a code.
+    fn has_port_range(&self) -> bool {
+        matches!(&*self.protocol, "tcp" | "udp")
+    }
+
+    /// Whether some permissions together allow all that one does: ports may be given in several ranges.
+    fn is_covered(&self, by: &[&Self]) -> bool {
+        if by.iter().any(|other| other.covers(self)) {
+            return true;
+        }
+        let Some((low, high)) = self.ports.filter(|_| self.has_port_range()) else { return false };
+        let same = by.iter().filter(|other| other.protocol == self.protocol);
+        let mut ranges: Vec<(i64, i64)> = same.filter_map(|other| other.ports).collect();
+        ranges.sort_unstable();
+        // The lowest port that nothing seen so far allows.
+        let open = ranges.into_iter().fold(low, |open, (from, to)| match from <= open {
+            true => open.max(to.saturating_add(1)),
+            false => open,
+        });
+        open > high
+    }
 }
 
 /// What one group's nodes have and another's lack.
@@ -206,16 +237,21 @@ impl Network {
         let (mut lost, mut ranged) = (BTreeSet::new(), BTreeSet::new());
         for (id, group) in &self.groups {
             for one in group.lets_in.iter().filter(|one| old.contains(&one.with)) {
-                let more: Vec<&Permission> = group.lets_in.iter().filter(|other| other.covers(one)).collect();
-                if more.iter().any(|other| new.contains(&other.with) || is_everybody(&other.with)) {
+                let more: Vec<&Permission> = group.lets_in.iter().filter(|other| other.meets(one)).collect();
+                let is_its = |other: &Permission| new.contains(&other.with) || is_everybody(&other.with);
+                let (its, others): (Vec<&Permission>, Vec<&Permission>) =
+                    more.into_iter().partition(|other| is_its(other));
+                if one.is_covered(&its) {
                     continue;
                 }
                 let to = format!("to {}", self.told(id));
-                let ranges: Vec<&str> =
-                    more.iter().map(|other| &*other.with).filter(|with| !with.starts_with("sg-")).collect();
-                match ranges.is_empty() {
-                    true => lost.insert(traffic(one, id, to)),
-                    false => ranged.insert(traffic(one, id, format!("{to} from {}", ranges.join(", ")))),
+                let by_range: Vec<&Permission> =
+                    others.into_iter().filter(|other| !other.with.starts_with("sg-")).collect();
+                let ranges: BTreeSet<&str> = by_range.iter().map(|other| &*other.with).collect();
+                let ranges = ranges.into_iter().collect::<Vec<_>>().join(", ");
+                match one.is_covered(&[its, by_range].concat()) {
+                    true => ranged.insert(traffic(one, id, format!("{to} from {ranges}"))),
+                    false => lost.insert(traffic(one, id, to)),
                 };
             }
         }
@@ -239,7 +275,10 @@ impl Network {
                 || is_everybody(&other.with)
                 || (old.contains(&one.with) && new.contains(&other.with) && !new.contains(&one.with))
         };
-        let is_lost = |one: &&Permission| !after.iter().any(|other| is_same(one, other) && other.covers(one));
+        let is_lost = |one: &&Permission| {
+            let same: Vec<&Permission> = after.iter().filter(|other| is_same(one, other)).collect();
+            !one.is_covered(&same)
+        };
         before
             .iter()
             .filter(is_lost)
@@ -383,6 +422,41 @@ mod tests {
         assert_eq!(lacks(&database(&["sg-other"])), Lacks::default());
         let all = json!([{"GroupId": "sg-db", "IpPermissions": [permission(5432, &["sg-old"]), {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": "sg-new"}]}]}]);
         assert_eq!(lacks(&all), Lacks::default(), "all traffic is more");
+    }
+
+    #[test]
+    fn ports_may_be_allowed_in_several_ranges() {
+        let rule = |protocol: &str, (from, to): (i64, i64), with: &str| json!({"IpProtocol": protocol, "FromPort": from, "ToPort": to, "UserIdGroupPairs": [{"GroupId": with}]});
+        let reached = |protocol: &str, of_new: &[(i64, i64)]| {
+            let mut all = vec![rule(protocol, (5432, 5440), "sg-old")];
+            all.extend(of_new.iter().map(|ports| rule(protocol, *ports, "sg-new")));
+            words(&lacks(&json!([{"GroupId": "sg-db", "IpPermissions": all}])).reached)
+        };
+        assert_eq!(reached("tcp", &[(5432, 5435), (5436, 5440)]), [""; 0], "adjacent");
+        assert_eq!(reached("tcp", &[(5434, 5450), (5000, 5437)]), [""; 0], "overlapping, in any order");
+        assert_eq!(
+            reached("tcp", &[(5432, 5435), (5437, 5440)]),
+            ["tcp 5432-5440 to sg-db"],
+            "5436 is missing"
+        );
+        assert_eq!(
+            reached("tcp", &[(5432, 5435), (5436, 5439)]),
+            ["tcp 5432-5440 to sg-db"],
+            "the last is missing"
+        );
+        assert_eq!(reached("icmp", &[(5432, 5435), (5436, 5440)]).len(), 1, "these are no ports");
+        // The same of the nodes' own groups, and where an address range has the rest.
+        let own = |of_new: Value| {
+            lacks(&json!([{"GroupId": "sg-old", "IpPermissions": [rule("tcp", (80, 90), "sg-lb")]}, {"GroupId": "sg-new", "IpPermissions": of_new}])).reaching
+        };
+        assert_eq!(
+            words(&own(json!([rule("tcp", (80, 85), "sg-lb"), rule("tcp", (86, 90), "sg-lb")]))),
+            [""; 0]
+        );
+        assert_eq!(own(json!([rule("tcp", (80, 85), "sg-lb"), rule("tcp", (86, 90), "sg-other")])).len(), 1);
+        let rest = json!({"IpProtocol": "tcp", "FromPort": 5436, "ToPort": 5440, "IpRanges": [{"CidrIp": "10.0.0.0/16"}]});
+        let with_range = json!([{"GroupId": "sg-db", "IpPermissions": [rule("tcp", (5432, 5440), "sg-old"), rule("tcp", (5432, 5435), "sg-new"), rest]}]);
+        assert_eq!(words(&lacks(&with_range).ranged), ["tcp 5432-5440 to sg-db from 10.0.0.0/16"]);
     }
 
     #[test]

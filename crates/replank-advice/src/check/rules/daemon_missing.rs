@@ -22,20 +22,29 @@ const NAMED: usize = 3;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let all = survey.view.nodes.sorted();
-    let nodes: Vec<&Node> =
-        all.iter().map(|(_, node)| &***node).filter(|node| takes_agents(survey, node)).collect();
+    let all = all.iter().map(|(_, node)| &***node).filter(|node| has_agents(node));
+    let (nodes, young): (Vec<&Node>, Vec<&Node>) = all.partition(|node| is_settled(survey, node));
     let sets = survey.view.daemon_sets.sorted().into_iter().map(|(_, set)| set);
-    sets.flat_map(|set| [absent(survey, set, &nodes), not_tolerated(survey, set, &nodes)]).flatten().collect()
+    sets.flat_map(|set| [absent(survey, set, &nodes, &young), not_tolerated(survey, set, &nodes)])
+        .flatten()
+        .collect()
 }
 
 /// Whether DaemonSets run on a node, and have had time to.
 pub(super) fn takes_agents(survey: &Survey<'_>, node: &Node) -> bool {
-    let is_old = node.meta.creation_timestamp.is_none_or(|made| made + STARTS < survey.now());
-    node.is_ready() && is_old && Provisioner::of(node) != Provisioner::Fargate
+    has_agents(node) && is_settled(survey, node)
+}
+
+fn has_agents(node: &Node) -> bool {
+    node.is_ready() && Provisioner::of(node) != Provisioner::Fargate
+}
+
+fn is_settled(survey: &Survey<'_>, node: &Node) -> bool {
+    node.meta.creation_timestamp.is_none_or(|made| made + STARTS < survey.now())
 }
 
 /// Nodes that the controller wants a pod on, without a Ready one.
-fn absent(survey: &Survey<'_>, set: &DaemonSet, nodes: &[&Node]) -> Option<Finding> {
+fn absent(survey: &Survey<'_>, set: &DaemonSet, nodes: &[&Node], young: &[&Node]) -> Option<Finding> {
     let status = &set.status;
     // Without a status nothing is known; the controller itself says how many it misses.
     if status.desired_number_scheduled <= status.number_ready {
@@ -53,13 +62,25 @@ fn absent(survey: &Survey<'_>, set: &DaemonSet, nodes: &[&Node]) -> Option<Findi
         severity: Severity::Warning,
         object: ObjectName::new("DaemonSet", set.meta.key()),
         reason: format!(
-            "{} of {} that should run it have no Ready pod: {}; on {first}: {why}",
+            "{} of {} that should run it have no Ready pod{}: {}; on {first}: {why}",
             missing.len(),
             counted(nodes.iter().filter(belongs).count(), "node"),
+            not_counted(survey, young.iter().filter(belongs)),
             named(missing.iter().map(|(node, _)| node)),
         ),
         remedy: format!("kubectl -n {} describe daemonset/{}", set.meta.namespace, set.meta.name).into(),
     })
+}
+
+/// Nodes that the controller counts and we do not yet, so that nobody wonders about the number.
+fn not_counted<'n>(survey: &Survey<'_>, young: impl Iterator<Item = &'n &'n Node>) -> String {
+    let joined: Vec<_> = young.filter_map(|node| node.meta.creation_timestamp).collect();
+    let Some(first) = joined.iter().min() else { return String::new() };
+    let since = survey.now() - *first;
+    match joined.len() {
+        1 => format!(" (1 node that joined {since} ago is not counted)"),
+        count => format!(" ({count} nodes that joined in the last {since} are not counted)"),
+    }
 }
 
 /// Why a node has no Ready pod of a DaemonSet, if it has none.
@@ -182,8 +203,22 @@ mod tests {
         // One that has just come has time.
         let mut young = node("m", "b");
         merge(&mut young, json!({"metadata": {"creationTimestamp": "2026-01-01T11:55:00Z"}}));
-        let all = vec![node("n", "a"), young, set(&plain, 1), own("agent-n", "n", json!({}))];
+        let all = vec![node("n", "a"), young.clone(), set(&plain, 1), own("agent-n", "n", json!({}))];
         assert_eq!(found(Rule::DaemonMissing, all), [""; 0]);
+        // Beside one that misses it, it is named as not counted, unless the DaemonSet does not want it.
+        let beside = |spec: &Value, young: Value| {
+            let mut set = set(spec, 1);
+            merge(&mut set, json!({"status": {"desiredNumberScheduled": 3}}));
+            let all = vec![node("n", "a"), node("o", "a"), young, set, own("agent-n", "n", json!({}))];
+            found(Rule::DaemonMissing, all).remove(0)
+        };
+        assert_eq!(
+            beside(&plain, young.clone()),
+            "warning daemon-missing DaemonSet shop/agent: 1 of 2 nodes that should run it have no Ready pod (1 node that joined 5m ago is not \
+             counted): o; on o: no pod"
+        );
+        let chooses = json!({"containers": [], "nodeSelector": {"topology.kubernetes.io/zone": "a"}});
+        assert!(!beside(&chooses, young).contains("not counted"), "it is not for the DaemonSet");
     }
 
     #[test]

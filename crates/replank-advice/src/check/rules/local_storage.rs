@@ -1,5 +1,6 @@
 //! Data in an emptyDir on disk: it is lost when the pod moves.
 
+use replank_model::object::pod::{Pod, Volume};
 use replank_model::object::volume::HostPath;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
@@ -17,7 +18,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             .spec
             .volumes
             .iter()
-            .filter(|volume| volume.source.empty_dir.as_ref().is_some_and(|dir| &*dir.medium != "Memory"))
+            .filter(|volume| is_on_disk(volume))
             .map(|volume| &*volume.name)
             .collect();
         let is_only_copy = survey.replicas(workload, subject) == 1;
@@ -49,6 +50,27 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// An emptyDir on disk that may hold data. A second pod has one of its own and not a copy, so that data of which there is one place is in two halves, each behind the
+/// same Service. What a volume is for nobody says: scratch space is known by its name.
+pub(super) fn holds_data(pod: &Pod) -> Option<&str> {
+    let volumes = pod.spec.volumes.iter();
+    let mut on_disk = volumes.filter(|volume| is_on_disk(volume));
+    on_disk.find(|volume| !is_scratch(&volume.name)).map(|volume| &*volume.name)
+}
+
+fn is_on_disk(volume: &Volume) -> bool {
+    volume.source.empty_dir.as_ref().is_some_and(|dir| &*dir.medium != "Memory")
+}
+
+/// `tmp-dir`, `nginx-cache`, `var-run`: nothing in them is missed on another node, nor what sidecars keep there.
+fn is_scratch(name: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "cache", "cert", "certs", "istio", "linkerd", "log", "logs", "run", "scratch", "socket", "sockets",
+        "temp", "tmp", "tmpfs",
+    ];
+    name.split(['-', '_', '.']).any(|word| WORDS.contains(&word))
 }
 
 /// Sockets, devices and the kernel's own file systems are on every node, and hold no data.

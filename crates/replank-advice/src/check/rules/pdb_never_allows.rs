@@ -5,7 +5,7 @@ use replank_model::object::policy::PodDisruptionBudget;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
-use super::scale;
+use super::{local_storage, scale};
 use replank_facts::budget::{asks_for_scale, uncounted};
 use replank_facts::drain;
 use replank_facts::plan::Singletons;
@@ -92,7 +92,8 @@ fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> 
     let two = survey.subjects_of(pods).find_map(|subject| {
         let workload = subject.workload.as_ref()?;
         let runs_alone = scale::runs_alone(survey, workload, &subject.pod);
-        scale::up(survey, workload, 2).ok().filter(|_| runs_alone.is_none())
+        let is_copied = local_storage::holds_data(&subject.pod).is_none();
+        scale::up(survey, workload, 2).ok().filter(|_| runs_alone.is_none() && is_copied)
     });
     // One more replica helps only where a plain number must stay.
     let is_plain = matches!(budget.spec.min_available, Some(IntOrString::Int(1)));

@@ -3,7 +3,7 @@
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::change::twice;
-use super::scale;
+use super::{local_storage, scale};
 use replank_facts::budget::uncounted;
 use replank_facts::drain;
 use replank_facts::remedy::Remedy;
@@ -56,6 +56,13 @@ fn remedy(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Remedy
     if let Some(why) = scale::runs_alone(survey, workload, &subject.pod) {
         return format!("choose a window for the gap (windows in the plan): it cannot run twice, {why}")
             .into();
+    }
+    if let Some(volume) = local_storage::holds_data(&subject.pod) {
+        return format!(
+            "choose a window for the gap (windows in the plan): a second pod would have an empty volume of its own ({volume}), not a copy of the data; put data that must stay \
+             into a PersistentVolumeClaim, or run two pods if nothing in it is missed"
+        )
+        .into();
     }
     let look = "choose a window for the gap (windows in the plan)";
     match twice(survey, workload) {
@@ -149,6 +156,29 @@ mod tests {
                 .starts_with("warning singleton Cache shop/c: 1 replica and no disruption budget")
         );
         assert_eq!(with(vec![own("c-0"), own("c-1")]), [""; 0]);
+    }
+
+    #[test]
+    fn a_second_pod_is_no_copy_of_an_emptydir() {
+        let of = |name: &str, medium: &str| {
+            let volume = json!({"spec": {"volumes": [{"name": name, "emptyDir": {"medium": medium}}]}});
+            let objects = [vec![node("n", "a")], service("one", &["n"], &volume)].concat();
+            remedies(Rule::Singleton, objects).remove(0)
+        };
+        let data = of("redis-data", "");
+        assert!(
+            !data.contains("kubectl")
+                && data.contains("a second pod would have an empty volume of its own (redis-data)"),
+            "{data}"
+        );
+        for (name, medium) in [("redis-data", "Memory"), ("tmp-dir", ""), ("nginx-cache", "")] {
+            let scratch = of(name, medium);
+            assert!(
+                scratch.starts_with("kubectl -n shop scale deployment/one --replicas=2"),
+                "{name}: {scratch}"
+            );
+        }
+        assert!(!of("template", "").contains("kubectl"), "a part of a word is no word");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod behavior;
 mod by_name;
 mod check;
 mod combine;
+mod from_status;
 mod given;
 mod limit;
 mod memory;

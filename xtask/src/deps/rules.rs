@@ -129,7 +129,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "replank-advice",
-        ours: &["replank-core", "replank-facts", "replank-model", "replank-protocol", "replank-schedule"],
+        ours: &[
+            "replank-core",
+            "replank-facts",
+            "replank-hpa",
+            "replank-model",
+            "replank-protocol",
+            "replank-schedule",
+        ],
         others: &["jiff", "rustc-hash", "serde", "serde_core", "serde_json", "smallvec", "syn", "thiserror"],
         below: PURE_BELOW,
         dev: &["anyhow", "flate2", "proptest", "replank-oracle"],

@@ -100,27 +100,64 @@ fn finding(
         // Every other remedy has the work run again.
         remedy: match rerun::is_unsafe(&subject.pod) {
             true => kept_from_drains(survey, workload, None),
-            false => remedy(survey, workload, stake.cure),
+            false => remedy(survey, (workload, subject), stake),
         },
     }
 }
 
-fn remedy(survey: &Survey<'_>, workload: &Workload, cure: Cure) -> Remedy {
-    match cure {
+fn remedy(survey: &Survey<'_>, (workload, subject): (&Workload, &Subject), stake: &Stake) -> Remedy {
+    match stake.cure {
         Cure::Wait => waited_for(survey, "6h", false),
-        Cure::IgnoreFirst => Remedy::look(
-            "ignore disruptions in the first rule of the Job's podFailurePolicy: {action: Ignore, onPodConditions: \
-                                 [{type: DisruptionTarget}]}",
-        ),
-        Cure::Ignore => Remedy::look(
-            "ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
-             [{type: DisruptionTarget}]}]}",
-        ),
+        Cure::IgnoreFirst => {
+            let policy = "podFailurePolicy, before its other rules: {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}";
+            ignored(survey, (workload, subject), stake.severity, policy)
+        }
+        Cure::Ignore => {
+            let policy =
+                "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]}";
+            ignored(survey, (workload, subject), stake.severity, policy)
+        }
         Cure::Keep => budget_until_over(survey, workload).unwrap_or_else(|| waited_for(survey, "6h", false)),
         Cure::Retry => Remedy::look(
             "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
                       {duration: 30s}}",
         ),
+    }
+}
+
+/// A policy for the next Job, and what keeps the one that runs: the failure policy of a Job that exists cannot be changed (pkg/apis/batch/validation
+/// `validateJobSpecUpdate`).
+fn ignored(
+    survey: &Survey<'_>,
+    (workload, subject): (&Workload, &Subject),
+    severity: Severity,
+    policy: &str,
+) -> Remedy {
+    let place = match &*workload.kind {
+        "CronJob" => "the next runs: ignore disruptions in the CronJob's jobTemplate, in its spec",
+        _ => "the next one: ignore disruptions in the Job's spec",
+    };
+    let needs = match subject.pod.spec.restart_policy {
+        Some(RestartPolicy::Never) => "",
+        Some(RestartPolicy::Always | RestartPolicy::OnFailure) | None => "; it needs restartPolicy: Never",
+    };
+    let runs_once = job_of(survey, &subject.pod)
+        .is_some_and(|job| job.spec.backoff_limit_per_index.or(job.spec.backoff_limit) == Some(0));
+    let again = match runs_once && rerun::declared(&subject.pod).is_none() {
+        true => {
+            "; then an eviction has the work run a second time, so only if it may (replank.dev/rerun: safe)"
+        }
+        false => "",
+    };
+    let next = format!("{place}: {policy} (that of a Job that exists cannot be changed){needs}{again}");
+    match severity {
+        Severity::Blocking | Severity::Warning => kept_from_drains(survey, workload, Some(&next)),
+        Severity::Info => {
+            let wait = waited_for(survey, "6h", false);
+            let look = [&*next, &*wait.look].into_iter().filter(|text| !text.is_empty());
+            let look = look.collect::<Vec<_>>().join("\n");
+            wait.look_first(look)
+        }
     }
 }
 
@@ -374,7 +411,7 @@ fn workflow_stake(survey: &Survey<'_>, workflows: &mut retry::Reader, subject: &
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{budget, found, merge, node, pod};
+    use super::super::stage::{budget, found, merge, node, pod, remedies};
     use super::*;
 
     fn job(spec: Value) -> Vec<Value> {
@@ -421,6 +458,42 @@ mod tests {
         assert!(other.contains("nothing in the snapshot says who is alerted"), "{other}");
         let borne = of(json!({}), "kube_job_failed > 0");
         assert!(!borne.contains("alerted") && !borne.contains("hears"), "{borne}");
+    }
+
+    #[test]
+    fn a_policy_is_for_the_next_job_and_a_budget_for_the_one_that_runs() {
+        let of = |spec: Value, extra: Value| {
+            let mut objects = job(spec);
+            merge(&mut objects[2], extra);
+            remedies(Rule::BatchUnprotected, objects).remove(0)
+        };
+        let never = || json!({"spec": {"restartPolicy": "Never"}});
+        let fails = of(json!({"backoffLimit": 0}), never());
+        assert_eq!(
+            fails,
+            "the next one: ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]} (that of a \
+             Job that exists cannot be changed); then an eviction has the work run a second time, so only if it may (replank.dev/rerun: safe)\n\
+             kubectl -n shop create pdb j --selector='app=j' --min-available=9999   # a plain number: until the run is over"
+        );
+        let mut safe = never();
+        merge(&mut safe, json!({"metadata": {"annotations": {"replank.dev/rerun": "safe"}}}));
+        assert!(!of(json!({"backoffLimit": 0}), safe).contains("second time"), "it may run twice");
+        let borne = of(json!({}), never());
+        assert!(
+            borne.ends_with("cannot be changed)\na plan waits 6h for it by default, and then pauses; set batch.wait if it takes longer"),
+            "{borne}"
+        );
+        assert!(
+            of(json!({}), json!({"spec": {"restartPolicy": "OnFailure"}}))
+                .contains("needs restartPolicy: Never")
+        );
+        let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "shop", "uid": "c"},
+            "spec": {"schedule": "0 * * * *", "jobTemplate": {"spec": {"template": {"spec": {}}}}}});
+        let mut objects = job(json!({"backoffLimit": 1}));
+        objects[1]["metadata"]["ownerReferences"] = json!([{"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "c", "controller": true}]);
+        let told = remedies(Rule::BatchUnprotected, [objects, vec![cron]].concat()).remove(0);
+        assert!(told.starts_with("the next runs: ignore disruptions in the CronJob's jobTemplate"), "{told}");
+        assert!(!told.contains("second time"), "it runs again after a failure anyway");
     }
 
     #[test]

@@ -16,14 +16,17 @@ pub(super) fn wait_for_batch(wait: &str) -> Edit {
 
 /// The same for what takes as long, where the plan does not wait already.
 pub(super) fn waited_for(survey: &Survey<'_>, wait: &str, short: bool) -> Remedy {
-    match survey.plan.map(|plan| plan.batch.on_deadline) {
-        None => Remedy::edit(wait_for_batch(wait)),
-        Some(OnDeadline::Pause) if short => Remedy::edit(wait_for_batch(wait)),
-        Some(OnDeadline::Pause) => {
-            let wait = survey.plan.map(|plan| plan.batch.wait).unwrap_or_default();
-            Remedy::look(format!("the plan waits {wait} for it; raise batch.wait if it takes longer"))
-        }
-        Some(OnDeadline::Evict | OnDeadline::Skip) => {
+    let batch = &survey.terms.batch;
+    match batch.on_deadline {
+        OnDeadline::Pause if short => Remedy::edit(wait_for_batch(wait)),
+        OnDeadline::Pause => Remedy::look(match survey.plan {
+            Some(_) => format!("the plan waits {} for it; raise batch.wait if it takes longer", batch.wait),
+            None => format!(
+                "a plan waits {} for it by default, and then pauses; set batch.wait if it takes longer",
+                batch.wait
+            ),
+        }),
+        OnDeadline::Evict | OnDeadline::Skip => {
             Remedy::look(format!("to have the roll wait for it, {}", wait_for_batch(wait)))
         }
     }

@@ -184,6 +184,15 @@ fn list(heading: &str, items: &[String], out: &mut Markup) {
     more(items.len(), ROWS_MAX, "line", out);
 }
 
+/// How the run ended, in words that do not gainsay the verdict: a run that has replaced all that it could is blocked by the rest.
+fn ending(rehearsal: &Rehearsal) -> String {
+    let left = rehearsal.nodes.total.saturating_sub(rehearsal.nodes.replaced);
+    match (rehearsal.verdict.as_str(), rehearsal.ending.as_str()) {
+        ("partial", "blocked") => format!("with {} left, which it gave up", count(left, "node")),
+        (_, word) => word.to_owned(),
+    }
+}
+
 pub(crate) fn evidence(rehearsal: &Rehearsal, out: &mut Markup) {
     page::section("evidence", "Evidence", "", out);
     let mut rows = vec![
@@ -196,9 +205,28 @@ pub(crate) fn evidence(rehearsal: &Rehearsal, out: &mut Markup) {
         vec!["Nodes left cordoned".to_owned(), grouped(rehearsal.nodes.cordoned)],
     ];
     if !rehearsal.ending.is_empty() {
-        rows.insert(0, vec!["The run ended".to_owned(), rehearsal.ending.clone()]);
+        rows.insert(0, vec!["The run ended".to_owned(), ending(rehearsal)]);
     }
     table("Evidence", &["What", "Value"], &rows, out);
     out.raw("<p class=\"quiet\">Equal objects, plan, seed and program give the same rehearsal and the same trace.</p>");
     page::end_section(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn how_a_run_ended_does_not_gainsay_the_verdict() {
+        let told = |verdict: &str, end: &str| {
+            let document = json!({"verdict": verdict, "ending": end, "seed": 1, "traceHash": "", "start": "2026-11-20T10:00:00Z",
+                "virtualDurationMs": 0, "nodes": {"total": 3, "replaced": 2}, "pods": {}});
+            ending(&Rehearsal::of(&document).expect("a document"))
+        };
+        assert_eq!(told("partial", "blocked"), "with 1 node left, which it gave up");
+        assert_eq!(told("blocked", "blocked"), "blocked");
+        assert_eq!(told("findings", "done"), "done");
+    }
 }

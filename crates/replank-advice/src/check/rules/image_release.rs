@@ -203,7 +203,7 @@ fn doubted(survey: &Survey<'_>, releases: &Releases, wanted: &ReleaseVersion) ->
     renewed(survey, Severity::Warning, &reason, &remedy)
 }
 
-/// The image before, the newest one, and how to get there.
+/// The image before, the newest one, and how to get there. Where the plan leads to a later release, a later one is what it can take.
 fn way_back(survey: &Survey<'_>, node: &Node, releases: &Releases, bad: &[BadImage]) -> String {
     let (all, date) = (releases.rows(), releases.date());
     let is_good = |release: &Release| !release.abandoned && !bad.iter().any(|one| one.which.is(release));
@@ -218,13 +218,20 @@ fn way_back(survey: &Survey<'_>, node: &Node, releases: &Releases, bad: &[BadIma
     if let Some(running) = running(survey, &of_minor, &is_good) {
         lines.push(running);
     }
-    if let Some(before) = before {
+    let goes_on = own.is_some_and(|own| goes_on(survey, &minor, own));
+    if goes_on && newest.is_none() {
+        lines.push(format!(
+            "forward: no later release of {minor} is known on {date} that is neither listed nor abandoned; --image-releases adds those that came since"
+        ));
+    }
+    if let Some(before) = before.filter(|_| !goes_on || newest.is_none()) {
         lines.push(format!("back: {}, the release before", told(before)));
     }
     if let Some(newest) = newest {
         lines.push(format!("forward: {}, the newest of {minor} known on {date}", told(newest)));
     }
-    let Some(choice) = before.or(newest) else {
+    let choice = if goes_on { newest.or(before) } else { before.or(newest) };
+    let Some(choice) = choice else {
         return format!(
             "no release of {minor} is known that would do; look for one: aws ec2 describe-images --owners amazon --filters \
              'Name=name,Values=amazon-eks-node-al2023-{arch}-standard-{minor}-v*' --query 'Images[].[Name,ImageId]' --output text"
@@ -235,6 +242,11 @@ fn way_back(survey: &Survey<'_>, node: &Node, releases: &Releases, bad: &[BadIma
         || group
             .and_then(|group| survey.groups.get(&group))
             .is_some_and(|group| group.kind != GroupKind::SelfManaged);
+    let is_later = own.is_some_and(|own| choice.day() > own);
+    if is_managed && is_later {
+        lines.push(format!("in the plan:\ntarget: {{releaseVersion: \"{}\"}}", choice.version));
+        return lines.join("\n");
+    }
     if is_managed {
         lines.push(format!(
             "EKS takes no node group back to an earlier image: move into another one that has it: target: {{group: NAME, releaseVersion: \"{}\"}}; replank roll --make-group makes it",
@@ -247,6 +259,13 @@ fn way_back(survey: &Survey<'_>, node: &Node, releases: &Releases, bad: &[BadIma
         choice.day()
     ));
     lines.join("\n")
+}
+
+/// Whether the plan gives the groups of nodes with a release of this minor version and day a later one of the same version, in their place.
+fn goes_on(survey: &Survey<'_>, minor: &str, own: &str) -> bool {
+    let target = survey.plan.map(|plan| &plan.target).filter(|target| target.group.is_none());
+    let wanted = target.and_then(|target| target.release_version.as_ref());
+    wanted.is_some_and(|wanted| wanted.minor() == minor && wanted.day() > own)
 }
 
 fn told(release: &Release) -> String {
@@ -334,6 +353,26 @@ mod tests {
         let march = of("n", "v1.35.2-eks-1", "2023.10.20260302", "6.12.73-95.123");
         let march = found("v20260318 bad", None, vec![march]);
         assert!(march.iter().all(|one| !one.remedy.text().contains("back: 1.35.2-20260311")), "{march:?}");
+    }
+
+    #[test]
+    fn a_plan_that_goes_on_is_told_of_a_later_release() {
+        let remedy = |list: &str, plan: &Plan, node: Value| {
+            let found = found(list, Some(plan), vec![node]);
+            found.iter().find(|one| one.severity == Severity::Warning).expect("the node's").remedy.text()
+        };
+        let middle = of("n", "v1.35.6-eks-1", "2023.12.20260611", "6.12.90-120.164");
+        let (day, plan) = ("v20260618 a\nv20260714 b", releasing("1.35.6-20260714", &[]));
+        let on = remedy(day, &plan, middle.clone());
+        assert!(on.ends_with("in the plan:\ntarget: {releaseVersion: \"1.35.6-20260625\"}"), "{on}");
+        assert!(!on.contains("back: ") && !on.contains("EKS takes no"), "{on}");
+        // There is none: what is left is a way back, by another group.
+        let back = remedy("v20260625 a\nv20260714 b", &plan, june("n"));
+        assert!(back.contains("forward: no later release of 1.35 is known on"), "{back}");
+        assert!(back.contains("back: 1.35.6-20260618") && back.contains("EKS takes no"), "{back}");
+        // A plan that leads elsewhere leaves both ways open.
+        let both = remedy(day, &forbidding(&[]), middle);
+        assert!(both.contains("back: ") && both.contains("forward: 1.35.6-20260625"), "{both}");
     }
 
     #[test]

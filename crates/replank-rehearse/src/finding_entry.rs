@@ -187,8 +187,12 @@ impl FindingEntry {
 
     /// As [`Self::seen`], with what to do about it.
     pub(crate) fn advised(id: &'static str, object: &str, reason: &str, remedy: String) -> Self {
-        let remedy_blocks = blocks(&remedy);
-        Self { remedy, remedy_blocks, ..Self::seen(id, object, reason) }
+        Self::seen(id, object, reason).with_remedy(remedy)
+    }
+
+    /// With what to do about it in place of where to look.
+    pub(crate) fn with_remedy(self, remedy: String) -> Self {
+        Self { remedy_blocks: blocks(&remedy), remedy, ..self }
     }
 
     fn rehearsed(id: &'static str, severity: Severity, object: &str, reason: &str) -> Self {

@@ -7,7 +7,7 @@ use replank_facts::workload::workload_of;
 use replank_model::object::cloud::UpdateError;
 use replank_model::object::meta::Key;
 use replank_model::object::policy::PodDisruptionBudget;
-use replank_model::text::NodeName;
+use replank_model::text::{GroupName, NodeName};
 use replank_model::view::{Ix, View};
 use replank_protocol::waiting::{PodWait, RollEnd, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 
@@ -202,11 +202,20 @@ fn tells_of(kind: &str) -> &'static [&'static str] {
 }
 
 /// Rules that a simulation does not judge: nothing in it refuses what they tell of.
-const NOT_SIMULATED: [&str; 4] = ["version-skew", "old-image", "webhook-backend", "group-parity"];
+const NOT_SIMULATED: [&str; 5] =
+    ["version-skew", "old-image", "image-release", "webhook-backend", "group-parity"];
+
+/// The rule whose findings tell of what pods lack that admission webhooks change, and no webhook is called.
+const BY_WEBHOOK: &str = "pod-security-groups";
 
 /// Finds what stopped the roll and no finding tells of. What the plan skips, and what others replace, is as it should be; what another node holds is told with what
 /// keeps that node.
-pub(super) fn find(causes: &mut [Cause], findings: &mut Vec<FindingEntry>) {
+/// `group_of_new` tells the group of a node that only the rehearsal has: no command shows that one.
+pub(super) fn find(
+    causes: &mut [Cause],
+    findings: &mut Vec<FindingEntry>,
+    group_of_new: impl Fn(&NodeName) -> Option<GroupName>,
+) {
     const MEANT: [&str; 3] = ["skipped", "managedBy", "doNotDisrupt"];
     for cause in causes.iter_mut() {
         let is_told = MEANT.contains(&cause.kind) || cause.kind == HELD || NO_TIME.contains(&cause.kind);
@@ -214,6 +223,13 @@ pub(super) fn find(causes: &mut [Cause], findings: &mut Vec<FindingEntry>) {
             continue;
         }
         let entry = FindingEntry::of_rehearsal(STOPS, &cause.object, &cause.reason);
+        let node = cause.object.strip_prefix("Node ").map(NodeName::from);
+        let entry = match node.and_then(|node| group_of_new(&node)) {
+            Some(group) => entry.with_remedy(format!(
+                "a new node, which only the rehearsal has: what is wrong is what group {group} makes its new nodes from, the image or the settings of its kubelet"
+            )),
+            None => entry,
+        };
         cause.finding = Some(STOPS);
         cause.finding_object = Some(cause.object.clone());
         cause.remedy = (!entry.remedy.is_empty()).then(|| entry.remedy.clone());
@@ -242,6 +258,9 @@ pub(super) fn agree(
         } else if !is_cause && is_blocking && is_passed && !NOT_SIMULATED.contains(&finding.id) {
             finding.severity = Severity::Warning;
             finding.reason.push_str("; the rehearsed roll gets past it");
+        }
+        if finding.id == BY_WEBHOOK {
+            finding.reason.push_str("; the rehearsal does not show it, as it calls no admission webhooks");
         }
     }
     findings.sort_by_key(|finding| finding.severity);
@@ -379,7 +398,7 @@ mod tests {
     fn a_finding_that_was_made_of_a_cause_says_more_only_of_another() {
         let all = [waiting(Subject::Node("web-1".into()), RollWait::NoInstance)];
         let (mut findings, mut own) = (Vec::new(), causes(&View::default(), &all, &[]));
-        find(&mut own, &mut findings);
+        find(&mut own, &mut findings, |_| None);
         let [own] = own.as_slice() else { panic!("one node is left: {own:?}") };
         assert_eq!((own.finding, own.further_finding()), (Some(STOPS), None));
         // What another node holds is told with what keeps that one.
@@ -387,6 +406,32 @@ mod tests {
         assert_eq!(held.further_finding(), Some((STOPS, "Node web-1")));
         let told = Cause { finding: Some("node-not-ready"), ..own.clone() };
         assert_eq!(told.further_finding(), Some(("node-not-ready", "Node web-1")));
+    }
+
+    #[test]
+    fn no_command_shows_a_node_that_only_the_rehearsal_has() {
+        let remedy = |is_new: bool| {
+            let all = [waiting(
+                Subject::Node("web-1".into()),
+                RollWait::BadCondition { condition: "MemoryPressure".into() },
+            )];
+            let (mut findings, mut own) = (Vec::new(), causes(&View::default(), &all, &[]));
+            find(&mut own, &mut findings, |_| is_new.then(|| GroupName::from("web")));
+            assert_eq!(own[0].remedy.as_deref(), Some(&*findings[0].remedy));
+            findings.remove(0).remedy
+        };
+        assert_eq!(remedy(false), "kubectl get node web-1 -o yaml");
+        let new = remedy(true);
+        assert!(new.contains("what group web makes its new nodes from, the image or"), "{new}");
+        assert!(!new.contains("kubectl"), "{new}");
+    }
+
+    #[test]
+    fn a_rehearsal_says_that_it_does_not_show_what_a_webhook_brings() {
+        let mut found =
+            vec![found("pod-security-groups", Severity::Warning, "NodeGroup", Key::cluster("web"))];
+        agree(&View::default(), &mut found, &[], None);
+        assert!(found[0].reason.contains("the rehearsal does not show it"), "{found:?}");
     }
 
     #[test]
@@ -400,7 +445,7 @@ mod tests {
         let left = BTreeSet::from([NodeName::from("web-1")]);
         let all = [by_budget("a"), waiting(Subject::Node("web-1".into()), RollWait::NoInstance)];
         let mut causes = causes(&View::default(), &all, &findings);
-        find(&mut causes, &mut findings);
+        find(&mut causes, &mut findings, |_| None);
         agree(&View::default(), &mut findings, &causes, Some(&left));
         let told: Vec<String> = findings
             .iter()

@@ -38,7 +38,8 @@ pub(super) fn result(
     let world = &rehearsal.world;
     let rollback =
         matches!(world.end(), Some(End::RolledBack(_))).then(|| rehearsal.before.compare(world.view()));
-    let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
+    let why = notes.crashes.blocking(world.end());
+    let mut causes = causes::causes(world.view(), &why, &findings);
     outages::find(world.view(), notes, world.now(), &mut findings);
     notes.preempted.find(&mut findings);
     let ended = notes.ended.at_end(world.view());
@@ -60,13 +61,13 @@ pub(super) fn result(
     if let Some(left) = left.as_ref().filter(|_| !causes.is_empty()) {
         holders::name(world.view(), &mut causes, left, |node| notes.timeline.was_begun(node));
     }
-    causes::find(&mut causes, &mut findings);
+    causes::find(&mut causes, &mut findings, |node| notes.group_of_new(world.view(), node));
     holders::tie(&mut causes);
     causes::agree(world.view(), &mut findings, &causes, left.as_ref());
     if total == 0 {
         standing::find(world, &mut findings);
     }
-    let mut blockers = blockers(world, &causes, stop);
+    let mut blockers = blockers(world, &why, &causes, stop);
     if let Some(runaway) = &rehearsal.runaway {
         blockers.insert(0, Blocker { what: runaway.what.clone(), reason: runaway.reason.clone() });
     }
@@ -159,8 +160,8 @@ fn was_wanted(why: &[Waiting]) -> bool {
 }
 
 /// What blocks, in the order of its causes: a page tells those.
-fn blockers(world: &World, causes: &[Cause], stop: Stop) -> Vec<Blocker> {
-    let (end, now) = (world.end(), world.now());
+fn blockers(world: &World, blocking: &[Waiting], causes: &[Cause], stop: Stop) -> Vec<Blocker> {
+    let now = world.now();
     let why = match stop {
         Stop::Ended => None,
         Stop::RanAway => Some(format!("stopped at {now}: it would not end")),
@@ -172,7 +173,7 @@ fn blockers(world: &World, causes: &[Cause], stop: Stop) -> Vec<Blocker> {
         why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
     // What keeps something comes before what follows from it.
     let (kept, ends): (Vec<_>, Vec<_>) =
-        blocking(end).iter().partition(|waiting| causes::keeps_something(waiting));
+        blocking.iter().partition(|waiting| causes::keeps_something(waiting));
     all.extend(
         causes::in_order(world.view(), causes, &kept)
             .into_iter()
@@ -196,14 +197,6 @@ fn not_back(rollback: &Rollback) -> Vec<Blocker> {
         reason: format!("has {nodes} fewer nodes than before the roll"),
     });
     other.chain(missing).collect()
-}
-
-/// What blocks, as the run says.
-fn blocking(end: Option<&End>) -> &[Waiting] {
-    match end {
-        Some(End::Blocked(why) | End::RolledBack(why) | End::Cancelled(why) | End::Refused(why)) => why,
-        Some(End::Done) | None => &[],
-    }
 }
 
 fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {

@@ -7,6 +7,7 @@ mod by_slot;
 mod causes;
 mod connections;
 mod course;
+mod crashes;
 mod elasticity;
 mod ended;
 mod evictions;

@@ -20,6 +20,7 @@ use replank_protocol::decision::Decision;
 
 use super::by_slot::BySlot;
 use super::course::{Course, Worst};
+use super::crashes::Crashes;
 use super::ended::Ended;
 use super::evictions::{Evictions, Request};
 use super::numbered::Numbered;
@@ -59,6 +60,8 @@ pub(super) struct Recorder {
     pub(super) ended: Ended,
     /// Pods that were preempted.
     pub(super) preempted: Preempted,
+    /// Pods that crashed when the run halted.
+    pub(super) crashes: Crashes,
     /// What ran on new nodes while stages were watched.
     pub(super) stages: Stages,
     /// When CronJobs and CronWorkflows begin next.
@@ -145,6 +148,7 @@ impl Recorder {
             recorder.pod(at, view, ix.raw(), None, Some(pod));
         }
         recorder.served.begin(at);
+        recorder.crashes.begin();
         recorder.waiting = Course::default();
         for note in recorder.known.all_mut() {
             note.waited_before = std::mem::take(&mut note.waits);
@@ -163,6 +167,7 @@ impl Recorder {
 
     fn pod(&mut self, at: Time, view: &View, slot: u32, old: Option<&Pod>, new: Option<&Pod>) {
         let Some(pod) = new.or(old) else { return };
+        self.crashes.changed(old, new);
         let note = self.known.at_mut(slot);
         let serves = new.is_some_and(serves);
         if std::mem::replace(&mut note.serves, serves) != serves {
@@ -197,7 +202,7 @@ impl Recorder {
     }
 
     /// The group, or the pool of Karpenter, of a node that came since the beginning.
-    fn group_of_new(&self, view: &View, name: &NodeName) -> Option<GroupName> {
+    pub(super) fn group_of_new(&self, view: &View, name: &NodeName) -> Option<GroupName> {
         let of_pool = || {
             let node = view.node(name).filter(|node| node.meta.creation_timestamp > self.start)?;
             node.meta.labels.get(LABEL_NODE_POOL).map(|pool| GroupName::new(pool.clone()))
@@ -400,6 +405,7 @@ impl Observer for Recorder {
     fn decided(&mut self, at: Time, decision: &Decision) {
         self.waits.decided(at, decision);
         self.stages.decided(at, decision);
+        self.crashes.decided(decision);
         let noticed = decision.noticed.iter().map(|noticed| NoticedEntry { at, what: noticed.to_string() });
         self.noticed.extend(noticed);
     }

@@ -253,6 +253,11 @@ fn interrupted(result: &RehearsalResult) -> String {
     )
 }
 
+/// Whether what blocks are objects, and not the run or the rehearsal alone.
+fn names_objects(result: &RehearsalResult) -> bool {
+    result.blockers.iter().any(|blocker| !["run", "rehearsal"].contains(&&*blocker.what))
+}
+
 fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
     let mut steps = Vec::new();
     let spread = || "add --seeds 20 to see how the duration varies".to_owned();
@@ -286,8 +291,10 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
             }
         }
         Verdict::Partial | Verdict::Blocked | Verdict::Refused => {
-            if result.findings.is_empty() {
+            if result.findings.is_empty() && names_objects(result) {
                 steps.push("check the objects named above, or change the plan".to_owned());
+            } else if result.findings.is_empty() {
+                steps.push("remove the reason named above, or change the plan".to_owned());
             } else {
                 steps.push("resolve the findings from the top; each has its remedy".to_owned());
             }

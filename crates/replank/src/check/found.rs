@@ -56,6 +56,11 @@ impl Besides {
         found
     }
 
+    /// Whether what is found with one's own lists stands for a finding without them.
+    pub(crate) fn stands_for(&self, finding: &Finding) -> bool {
+        self.is_of_images() && finding.rule == check::Rule::ImageRelease
+    }
+
     /// Whether images are looked at with lists of one's own.
     fn is_of_images(&self) -> bool {
         self.bad_images.is_some() || self.releases.is_some()
@@ -101,11 +106,9 @@ impl Found {
     pub(crate) fn with(self, by: &GroupBy, besides: &Besides) -> Self {
         let Self { ground, findings, proofs, account: _ } = self;
         let more = besides.find(&ground, by);
-        let of_images = besides.is_of_images();
         let none = std::iter::repeat_with(Proofs::default);
-        // What is found of images with the lists stands for what is found without them.
         let found = findings.into_iter().zip(proofs);
-        let found = found.filter(|(one, _)| !(of_images && one.rule == check::Rule::ImageRelease));
+        let found = found.filter(|(one, _)| !besides.stands_for(one));
         let mut all: Vec<(Finding, Proofs)> = found.chain(more.into_iter().zip(none)).collect();
         all.sort_by(|(a, _), (b, _)| {
             (a.severity, a.rule, &a.object, &a.reason).cmp(&(b.severity, b.rule, &b.object, &b.reason))

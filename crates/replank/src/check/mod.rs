@@ -42,7 +42,9 @@ use crate::failure::Failure;
 use crate::moment::today;
 use crate::printer::Printer;
 use crate::rehearse::{self, Scene, example, groups, plan};
+use crate::releases;
 use crate::report::{Look, Page, Tone, findings};
+use crate::roll::fits;
 use crate::scale::input;
 use crate::snapshot::{self, HOW_TO_SNAPSHOT, Keep, Origin, Places};
 use crate::zone::times_of_markdown;
@@ -87,7 +89,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
     if origin.is_none() && !args.what.is_given() {
         let scene = example::scene(args.now, &args.read, printer)?;
         let sources = vec!["examples/job-site/snapshot.yaml".to_owned()];
-        return Ok(of_scene(args, &besides, scene, sources, Places::new(), &gate));
+        return of_scene(args, &besides, scene, sources, Places::new(), &gate);
     }
     let Some(origin) = origin else {
         return Err(Failure::usage_message("no snapshot to check").next(HOW_TO_SNAPSHOT));
@@ -108,7 +110,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &args.read.allowed());
             let scene = Scene::new(name, cluster, plan, &args.read.group_label)?;
             gate.check_namespaces(&scene.view)?;
-            Ok(of_scene(args, &besides, Scene { facts, ..scene }, names, places, &gate))
+            of_scene(args, &besides, Scene { facts, ..scene }, names, places, &gate)
         }
         None => {
             let snapshot::Cluster { mut view, now, older: _, coverage } = cluster;
@@ -152,7 +154,8 @@ fn of_scene(
     sources: Vec<String>,
     places: Places,
     gate: &Gate<'_>,
-) -> Checked {
+) -> Result<Checked, Failure> {
+    let nodes = to_replace(&scene)?;
     let options = RunOptions { started: scene.now, group_by: scene.group_by.clone() };
     let stops = |ground: &Ground| rehearse::stops(&scene, ground);
     let found = Found::proved(scene.ground(), &scene.group_by, &stops);
@@ -160,10 +163,10 @@ fn of_scene(
     let seen = (&scene.view, Some(&scene.plan));
     let coverage = besides.cover(scene.coverage, seen, &options, &args.read.allowed());
     let gated = gate.apply(found.entries(&coverage), &today());
-    Checked {
+    Ok(Checked {
         preview: args.fix_preview.then(|| preview::fixed(&found, &gated.findings)),
         gated,
-        nodes: nodes_to_replace(&scene.view, &scene.plan, &options).len(),
+        nodes,
         groups: scene.groups.len(),
         name: scene.name,
         sources,
@@ -171,7 +174,19 @@ fn of_scene(
         plan: Some(scene.plan.name.to_string()),
         coverage,
         places,
-    }
+    })
+}
+
+/// How many nodes a rehearsal would replace.
+///
+/// # Errors
+/// Where a rehearsal would refuse the plan.
+fn to_replace(scene: &Scene) -> Result<usize, Failure> {
+    let told = scene.told();
+    let groups = releases::of_plan(&told.plan, &told.groups, &rehearse::rolled(&told));
+    fits(&told.plan, &told.facts, &groups)?;
+    releases::are_wanted(&told.plan, &groups)?;
+    Ok(nodes_to_replace(&told.seen(), &told.plan, &rehearse::options(&told)).len())
 }
 
 impl Checked {
@@ -220,7 +235,11 @@ fn besides(args: &CheckArgs, printer: &mut Printer) -> Result<Besides, Failure> 
     Ok(Besides { managed_update: args.managed_update, account, bad_images, releases })
 }
 
-fn bad_images(path: &Path) -> Result<Vec<BadImage>, Failure> {
+/// A list of images that must not be used.
+///
+/// # Errors
+/// Where the file cannot be read, or is no such list.
+pub(crate) fn bad_images(path: &Path) -> Result<Vec<BadImage>, Failure> {
     images::read(&text_of(path)?).map_err(|error| wrong(path, error, "loaded"))
 }
 

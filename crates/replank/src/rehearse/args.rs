@@ -82,6 +82,10 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["ways", "start_sweep", "upgrade_to", "on_cluster"])]
     pub(crate) aws: Option<PathBuf>,
 
+    /// A list of machine images that must not be used: the findings that `replank check --bad-images` adds are among those of the rehearsal. docs/check.md describes the list.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ways", "start_sweep", "upgrade_to", "on_cluster"])]
+    pub(crate) bad_images: Option<PathBuf>,
+
     /// Node groups, and whether an autoscaler scales them.
     #[command(flatten)]
     pub(crate) scaled: AutoscalerArgs,

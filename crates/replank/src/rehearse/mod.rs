@@ -37,7 +37,7 @@ mod sweep;
 
 use std::sync::Arc;
 
-use crate::check::account;
+use crate::check::{self, account};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -88,6 +88,7 @@ pub(crate) fn run(
     let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
     let demands = connections::read(&args.connections)?;
     let besides = Besides::read(args)?;
+    let bad_images = args.bad_images.as_deref().map(check::bad_images).transpose()?;
     let Read { scene, packed, places } = read(args, printer)?;
     let mut scene = Scene { script, demands, require: args.require, ..scene };
     if scene.rolls_nothing() {
@@ -111,6 +112,7 @@ pub(crate) fn run(
     if scene.plan.target.release_version.is_some() {
         releases::ways_back(&scene.plan, &scene.groups, &chosen).iter().for_each(|way| printer.story(way));
     }
+    scene.besides.bad_images = bad_images;
     if let Some(directory) = &args.aws {
         scene.besides.account = Some(Arc::new(account::read(directory, printer)?));
         let options = RunOptions { started: scene.now, group_by: scene.group_by.clone() };

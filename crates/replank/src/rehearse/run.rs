@@ -108,6 +108,7 @@ impl Remedies {
             }
             Self::Untried => {
                 let mut found = check::find(&ground, &scene.group_by);
+                found.retain(|one| !scene.besides.stands_for(one));
                 found.extend(scene.besides.find(&ground, &scene.group_by));
                 Finding::sort(&mut found);
                 untried(scene, &found)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use replank_advice::preflight;
 use replank_core::Preflight;
-use replank_core::scale::Autoscaler;
+use replank_core::scale::{self, Autoscaler};
 use replank_facts::coverage::Coverage;
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::{GroupBy, LearntGroup};
@@ -141,6 +141,17 @@ impl Scene {
             }
         }
         Cow::Owned(view)
+    }
+
+    /// The same with what is told of its groups, where no autoscaler is rehearsed.
+    pub(crate) fn told(&self) -> Cow<'_, Self> {
+        if self.facts.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut told = self.clone();
+        let none = scale::Options::default();
+        scale::apply_facts(&mut told.groups, &told.view, &told.group_by, &told.facts, &none, false);
+        Cow::Owned(told)
     }
 
     /// What findings are found on.

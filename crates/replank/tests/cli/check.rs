@@ -47,6 +47,67 @@ fn nothing_named_is_the_bundled_example() {
 }
 
 #[test]
+fn a_check_refuses_what_a_rehearsal_refuses_and_counts_the_same_nodes() {
+    let releases = "examples/questions/releases.yaml";
+    let managed = "nodeGroups: [{name: web, managedBy: eks}]";
+    let back = plan(
+        "check-release-back.yaml",
+        &format!("groups: [web], target: {{releaseVersion: 1.35.6-20260625}}, {managed}"),
+    );
+    let refused = ["check", "rehearse"].map(|verb| replank(&[verb, releases, "-f", &back]).usage_error());
+    assert!(refused[0].contains("EKS takes no node group back to an earlier one"), "{refused:?}");
+    assert!(refused[1].contains("EKS takes no node group back to an earlier one"), "{refused:?}");
+    // Group web has the release already.
+    let on = "examples/questions/release.yaml";
+    let checked = replank(&["check", releases, "-f", on]);
+    assert!(checked.stdout.contains("on-to-july replaces 1 node of"), "{checked:?}");
+    assert_eq!(replank(&["rehearse", releases, "-f", on, "-o", "json"]).json()["nodes"]["total"], 1);
+}
+
+#[test]
+fn lists_of_bad_images_are_looked_at_in_a_rehearsal_as_in_a_check() {
+    let (releases, list) = ("examples/questions/releases.yaml", "examples/questions/bad-images.txt");
+    let on = "examples/questions/release.yaml";
+    let found = |verb: &str| {
+        let ran = replank(&[verb, releases, "-f", on, "--bad-images", list, "-o", "json"]).json();
+        let all = ran["findings"].as_array().cloned().unwrap_or_default();
+        let of_images = all.into_iter().filter(|one| one["id"] == "image-release");
+        of_images.map(|one| (one["severity"].clone(), one["object"].clone())).collect::<Vec<_>>()
+    };
+    let checked = found("check");
+    assert_eq!(checked.len(), 4, "what the plan brings, and what the nodes have: {checked:?}");
+    assert_eq!(found("rehearse"), checked);
+    let missing = replank(&["rehearse", releases, "-f", on, "--bad-images", "not-there"]);
+    assert!(missing.usage_error().contains("not-there cannot be read"), "{missing:?}");
+}
+
+#[test]
+fn what_only_the_rehearsal_has_is_named_and_no_command_shows_it() {
+    let of = |script: &str| {
+        let script = format!("examples/questions/image/{script}.txt");
+        let image = "examples/questions/image";
+        let (cluster, plan) = (format!("{image}/cluster.yaml"), format!("{image}/plan.yaml"));
+        replank(&["rehearse", &cluster, "-f", &plan, "--script", &script, "-o", "json"]).json()
+    };
+    let overloaded = of("overloaded");
+    let finding = &overloaded["findings"][0];
+    assert_eq!(finding["id"], "stops-the-roll", "{finding}");
+    let remedy = finding["remedy"].as_str().unwrap_or_default();
+    assert!(
+        remedy.contains("what group web makes its new nodes from") && !remedy.contains("kubectl"),
+        "{remedy}"
+    );
+    // The rollback has moved the pod for which the run halted; it is named all the same.
+    let dns = of("dns");
+    let told: Vec<String> =
+        dns["blockers"].as_array().into_iter().flatten().map(ToString::to_string).collect();
+    assert!(
+        told.iter().any(|one| one.contains("pod shop/cart-") && one.contains("in CrashLoopBackOff")),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn nothing_found_is_exit_code_0() {
     let plan = plan("check-nothing.yaml", "groups: [web], kubeletVersion: '<1.20'");
     let ran = replank(&["check", SNAPSHOT, "-f", &plan]);

@@ -47,6 +47,12 @@ pub struct LabelClass {
 }
 
 impl LabelClass {
+    /// How many classes were made in its view before it: no other one has this number.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// The pods, in no order.
     #[must_use]
     pub fn pods(&self) -> &[Ix<Pod>] {

@@ -398,6 +398,14 @@ impl View {
         self.classes.of_budget(budget).flat_map(|class| class.pods().iter().copied())
     }
 
+    /// The label classes that a disruption budget covers, in no order.
+    pub fn label_classes_of_budget(
+        &self,
+        budget: Ix<PodDisruptionBudget>,
+    ) -> impl Iterator<Item = &LabelClass> {
+        self.classes.of_budget(budget)
+    }
+
     /// Nodes with a label's value, in no order.
     #[must_use]
     pub fn nodes_with(&self, key: &str, value: &str) -> &[Ix<Node>] {

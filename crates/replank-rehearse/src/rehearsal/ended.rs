@@ -104,7 +104,7 @@ impl Outcome {
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     ended: BTreeMap<Uid, One>,
-    /// Pods of which somebody asked for the end, and was heard.
+    /// Batch pods of which somebody asked for the end, and was heard.
     asked: BTreeMap<Uid, By>,
     /// What had become of Jobs that are gone (`ttlSecondsAfterFinished`, a CronJob's history limits).
     removed: BTreeMap<Key, (Outcome, Meta)>,
@@ -199,12 +199,19 @@ impl Ended {
 
     /// The run has evicted a pod, or deleted it.
     pub(super) fn evicted(&mut self, pod: &Pod) {
-        self.asked.entry(pod.meta.uid.clone()).or_insert(By::Replank);
+        self.asked_by(By::Replank, pod);
     }
 
     /// Somebody else has evicted a pod.
     pub(super) fn evicted_by(&mut self, asker: Asker, pod: &Pod) {
-        self.asked.entry(pod.meta.uid.clone()).or_insert(asker.into());
+        self.asked_by(asker.into(), pod);
+    }
+
+    /// Few of all pods that are evicted are batch pods, and nothing is told of the others.
+    fn asked_by(&mut self, by: By, pod: &Pod) {
+        if ends_by_itself(pod) {
+            self.asked.entry(pod.meta.uid.clone()).or_insert(by);
+        }
     }
 
     /// What ended a pod: one that was asked for by nobody but what its condition says.

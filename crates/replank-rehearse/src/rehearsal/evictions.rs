@@ -163,7 +163,9 @@ impl Evictions {
     pub(super) fn made(&mut self, at: Time, pod: &Pod, workload: Option<u32>) -> Option<u32> {
         let vacant = self.vacant.get_mut(&workload?)?;
         let is_same = |number: &u32| text::same(&self.entries[*number as usize].pod, pod.meta.name.text());
-        let number = vacant.remove(vacant.iter().position(is_same).unwrap_or(0))?;
+        // A name that the server made is nobody else's.
+        let named = if pod.meta.generate_name.is_none() { vacant.iter().position(is_same) } else { None };
+        let number = vacant.remove(named.unwrap_or(0))?;
         self.entries[number as usize].successor = Some(Successor {
             pod: pod.meta.name.text().clone(),
             created: at.floor_seconds(),

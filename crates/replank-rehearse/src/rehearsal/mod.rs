@@ -23,6 +23,7 @@ mod recorder;
 mod result;
 mod script_event;
 mod served;
+mod serving;
 mod shape;
 mod stages;
 mod standing;

@@ -27,6 +27,7 @@ use super::numbered::Numbered;
 use super::preempted::Preempted;
 use super::result::{BudgetAt, NoticedEntry, PodFigures};
 use super::served::{KnownWorkload, Served};
+use super::serving::Serving;
 use super::stages::Stages;
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
@@ -76,6 +77,8 @@ pub(super) struct Recorder {
     instances: usize,
     /// What is noted of each pod that is there, by its slot.
     known: BySlot<PodNote>,
+    /// How many of them do their work, by label class.
+    serving: Serving,
     /// How many pods cannot be placed at present, less those that could not before.
     unschedulable: usize,
 }
@@ -85,6 +88,8 @@ pub(super) struct Recorder {
 struct PodNote {
     /// Whether it does its work.
     serves: bool,
+    /// The label class in which it is counted as long as it does.
+    class: Option<u64>,
     /// Whether it cannot be placed at present.
     waits: bool,
     /// Whether it could not be placed before anything was done: then it counts as none that waits.
@@ -177,7 +182,9 @@ impl Recorder {
             if let Some(number) = note.counted_in {
                 self.served.note(at, number, if serves { 1 } else { -1 });
             }
+            self.count_in_class(view, slot, pod);
         }
+        let note = self.known.at_mut(slot);
         let waits = !note.waited_before && new.is_some_and(is_unschedulable);
         if std::mem::replace(&mut note.waits, waits) != waits {
             self.unschedulable = if waits { self.unschedulable + 1 } else { self.unschedulable - 1 };
@@ -198,6 +205,17 @@ impl Recorder {
                 self.pods.preempted = self.preempted.count();
             }
             None => *self.known.at_mut(slot) = PodNote::default(),
+        }
+    }
+
+    /// A pod does its work from now on, or does not, or has got other labels.
+    fn count_in_class(&mut self, view: &View, slot: u32, pod: &Pod) {
+        let note = self.known.at_mut(slot);
+        if let Some(class) = note.class.take() {
+            self.serving.ceases(class);
+        }
+        if note.serves {
+            note.class = view.pods.slot_of(pod).and_then(|ix| self.serving.begins(view, ix));
         }
     }
 
@@ -252,11 +270,10 @@ impl Recorder {
             count.touched = true;
             if matches!(result, Some(Ok(()))) && pod.is_ready() {
                 // Nobody was told yet of what became of the pod itself; all others are as they were.
-                let is_healthy =
-                    |of: &Ix<Pod>| if *of == ix { serves(pod) } else { self.known.get(of.raw()).serves };
-                let healthy = view.pods_of_budget(*budget).filter(is_healthy);
+                let was_counted = usize::from(self.known.get(ix.raw()).class.is_some());
+                let healthy = self.serving.under(view, *budget) + usize::from(serves(pod));
                 let desired = usize::try_from(count.desired).unwrap_or(0);
-                if healthy.take(desired).count() < desired {
+                if healthy.saturating_sub(was_counted) < desired {
                     *count.undercut(&sent.command.effect) += 1;
                 }
             }
@@ -334,6 +351,9 @@ impl Observer for Recorder {
                         self.starts.bound(view, new);
                     }
                     self.ended.changed(at, view, old, Some(new));
+                    if !old.meta.labels.same(&new.meta.labels) {
+                        self.count_in_class(view, *slot, new);
+                    }
                     if !old.meta.owner_references.is_same(&new.meta.owner_references) {
                         self.known.at_mut(*slot).workload = KnownWorkload::default();
                     }

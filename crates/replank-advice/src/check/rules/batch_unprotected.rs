@@ -151,7 +151,8 @@ fn ignored(
     };
     let next = format!("{place}: {policy} (that of a Job that exists cannot be changed){needs}{again}");
     match severity {
-        Severity::Blocking | Severity::Warning => kept_from_drains(survey, workload, Some(&next)),
+        // In words: such a budget is a finding of its own, as it holds up whoever drains.
+        Severity::Blocking | Severity::Warning => Remedy::look(format!("{next}\nthe one that runs: {KEEPS}")),
         Severity::Info => {
             let wait = waited_for(survey, "6h", false);
             let look = [&*next, &*wait.look].into_iter().filter(|text| !text.is_empty());
@@ -366,14 +367,16 @@ fn custom_stake(subject: &Subject) -> Stake {
     }
 }
 
+/// What a budget does for batch pods.
+const KEEPS: &str = "a disruption budget over its pods with minAvailable: 9999 keeps every drain from it, and a roll waits for it";
+
 /// What keeps every drain from the pods of work that must not be run again, below what is to be done `first`.
 pub(super) fn kept_from_drains(survey: &Survey<'_>, workload: &Workload, first: Option<&str>) -> Remedy {
-    let look = "a disruption budget over its pods with minAvailable: 9999 keeps every drain from it, and a roll waits for it";
     match (budget_until_over(survey, workload), first) {
-        (Some(remedy), Some(first)) => remedy.or_look(look).look_first(first),
-        (Some(remedy), None) => remedy.or_look(look),
-        (None, Some(first)) => Remedy::look(format!("{first}\n{look}")),
-        (None, None) => Remedy::look(look),
+        (Some(remedy), Some(first)) => remedy.or_look(KEEPS).look_first(first),
+        (Some(remedy), None) => remedy.or_look(KEEPS),
+        (None, Some(first)) => Remedy::look(format!("{first}\n{KEEPS}")),
+        (None, None) => Remedy::look(KEEPS),
     }
 }
 

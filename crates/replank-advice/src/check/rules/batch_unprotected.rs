@@ -476,7 +476,7 @@ mod tests {
             fails,
             "the next one: ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]} (that of a \
              Job that exists cannot be changed); then an eviction has the work run a second time, so only if it may (replank.dev/rerun: safe)\n\
-             kubectl -n shop create pdb j --selector='app=j' --min-available=9999   # a plain number: until the run is over"
+             the one that runs: a disruption budget over its pods with minAvailable: 9999 keeps every drain from it, and a roll waits for it"
         );
         let mut safe = never();
         merge(&mut safe, json!({"metadata": {"annotations": {"replank.dev/rerun": "safe"}}}));

@@ -188,7 +188,7 @@ fn list(heading: &str, items: &[String], out: &mut Markup) {
 fn ending(rehearsal: &Rehearsal) -> String {
     let left = rehearsal.nodes.total.saturating_sub(rehearsal.nodes.replaced);
     match (rehearsal.verdict.as_str(), rehearsal.ending.as_str()) {
-        ("partial", "blocked") => format!("with {} left, which it gave up", count(left, "node")),
+        ("partial", "blocked") => format!("with {} not replaced", count(left, "node")),
         (_, word) => word.to_owned(),
     }
 }
@@ -225,7 +225,7 @@ mod tests {
                 "virtualDurationMs": 0, "nodes": {"total": 3, "replaced": 2}, "pods": {}});
             ending(&Rehearsal::of(&document).expect("a document"))
         };
-        assert_eq!(told("partial", "blocked"), "with 1 node left, which it gave up");
+        assert_eq!(told("partial", "blocked"), "with 1 node not replaced");
         assert_eq!(told("blocked", "blocked"), "blocked");
         assert_eq!(told("findings", "done"), "done");
     }

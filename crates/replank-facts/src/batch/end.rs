@@ -2,11 +2,15 @@
 
 use std::fmt;
 
+use replank_model::object::batch::Job;
+use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::time::Time;
 use replank_model::view::View;
+use serde_json::Value;
 
 use super::past::{self, Past};
+use super::{retry, templates};
 use crate::workload::workload_of;
 
 /// What is known of a pod's end, the surest first.
@@ -44,19 +48,25 @@ impl End {
     /// That of a pod, at a moment.
     #[must_use]
     pub fn of(view: &View, now: Time, pod: &Pod) -> Self {
-        let workload = workload_of(view, pod);
         let own = running_since(pod).or(pod.status.start_time);
-        let run = workload.as_ref().and_then(|workload| {
-            let past = past::of(view, workload)?;
-            Some((past, past::started(view, workload).or(own)?, By::Runs(past)))
-        });
-        let pods = || {
-            let past = past::of_siblings(view, pod)?;
-            Some((past, own?, By::Pods(past)))
+        let pods = past::of_siblings(view, pod).and_then(|past| Some((past, own?, By::Pods(past))));
+        let run = || {
+            let workload = workload_of(view, pod)?;
+            let past = past::of(view, &workload)?;
+            // A CronJob may have several that run.
+            let began = match job_of(view, pod) {
+                Some(job) => job.status.start_time,
+                None => past::started(view, &workload),
+            };
+            Some((past, began.or(own)?, By::Runs(past)))
         };
-        match run.or_else(pods) {
+        match pods.or_else(run) {
             Some((past, since, by)) if since + past.longest > now => {
-                Self::Expected { latest: since + past.longest, earliest: since + past.shortest, now, by }
+                let earliest = match by {
+                    By::Runs(_) if !is_all_of_its_run(view, pod) => now,
+                    By::Runs(_) | By::Pods(_) => since + past.shortest,
+                };
+                Self::Expected { latest: since + past.longest, earliest, now, by }
             }
             Some((.., by)) => Self::Overdue(by),
             None => Self::Unknown,
@@ -67,8 +77,8 @@ impl End {
     #[must_use]
     pub fn of_later(view: &View, like: &Pod) -> Self {
         let runs = || Some(By::Runs(past::of(view, &workload_of(view, like)?)?));
-        let pods = || past::of_siblings(view, like).map(By::Pods);
-        runs().or_else(pods).map_or(Self::Unknown, Self::Begins)
+        let pods = past::of_siblings(view, like).map(By::Pods);
+        pods.or_else(runs).map_or(Self::Unknown, Self::Begins)
     }
 
     /// Whether the pod may be over by a moment.
@@ -77,6 +87,15 @@ impl End {
         match self {
             Self::Expected { earliest, .. } => earliest <= moment,
             Self::Overdue(_) | Self::Begins(_) | Self::Unknown => true,
+        }
+    }
+
+    /// Whether the pod is over by a moment, if it takes no longer than those before.
+    #[must_use]
+    pub fn comes_by(self, moment: Time) -> bool {
+        match self {
+            Self::Expected { latest, .. } => latest <= moment,
+            Self::Overdue(_) | Self::Begins(_) | Self::Unknown => false,
         }
     }
 
@@ -102,9 +121,9 @@ impl fmt::Display for End {
             }
             Self::Overdue(By::Runs(_)) => f.write_str("it runs for longer than any run before"),
             Self::Overdue(By::Pods(past)) => write!(f, "it runs for longer than {}", Pods(past)),
-            Self::Begins(By::Runs(past)) => write!(f, "it is not there yet, and {past}"),
-            Self::Begins(By::Pods(past)) => write!(f, "it is not there yet, and there were {}", Pods(past)),
-            Self::Unknown => f.write_str("nothing tells how long it takes"),
+            Self::Begins(By::Runs(past)) => write!(f, "not created yet; {past}"),
+            Self::Begins(By::Pods(past)) => write!(f, "not created yet; compare {}", Pods(past)),
+            Self::Unknown => f.write_str("nothing in the snapshot shows how long it takes"),
         }
     }
 }
@@ -123,6 +142,29 @@ impl fmt::Display for Pods<'_> {
     }
 }
 
+/// The Job of a pod.
+fn job_of<'v>(view: &'v View, pod: &Pod) -> Option<&'v Job> {
+    let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Job")?;
+    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+    view.jobs.by_key(&key).map(|job| &**job)
+}
+
+/// Whether a run is this one pod: that of a Job which needs one, or of a Workflow without steps. One of several may be over long before the run is.
+fn is_all_of_its_run(view: &View, pod: &Pod) -> bool {
+    if let Some(job) = job_of(view, pod) {
+        return job.spec.completions.unwrap_or(1) <= 1 && job.spec.parallelism.unwrap_or(1) <= 1;
+    }
+    let Some(owner) = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow") else { return false };
+    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+    let Some(workflow) = retry::raw(view, &key) else { return false };
+    let spec = retry::spec_of(view, &workflow);
+    let has = |of: &Value, member: &str| of.get(member).is_some_and(|value| !value.is_null());
+    let entry = spec.get("entrypoint").and_then(Value::as_str);
+    let entry = entry.and_then(|name| templates::named(&spec, name));
+    // What it does at its end is a pod, too.
+    !has(&spec, "onExit") && entry.is_some_and(|entry| !has(entry, "steps") && !has(entry, "dag"))
+}
+
 /// Since when its containers run.
 fn running_since(pod: &Pod) -> Option<Time> {
     let running =
@@ -134,8 +176,7 @@ fn running_since(pod: &Pod) -> Option<Time> {
 mod tests {
     use replank_model::delta::Delta;
     use replank_model::object::Object;
-    use replank_model::object::meta::Key;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -193,9 +234,68 @@ mod tests {
         let later = End::of_later(&view, like);
         assert_eq!(
             later.to_string(),
-            "it is not there yet, and there were 2 other pods of its Job, which took 1h10m to 1h30m"
+            "not created yet; compare 2 other pods of its Job, which took 1h10m to 1h30m"
         );
         assert_eq!(later.when(), "when it has finished");
+    }
+
+    /// The end of a pod of one of two Jobs of a CronJob that run beside each other, since 08:10 and 10:50: at 11:00, where an earlier run took three hours.
+    fn end_of_a_run(completions: u32) -> End {
+        let job = |name: &str, start: &str, status: &Value| {
+            let mut job = json!({"apiVersion": "batch/v1", "kind": "Job",
+                "metadata": {"name": name, "namespace": "shop", "uid": name,
+                    "ownerReferences": [{"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "nightly", "controller": true}]},
+                "spec": {"completions": completions}, "status": {"startTime": format!("2026-01-01T{start}:00Z")}});
+            let more = status.as_object().expect("a map").clone();
+            job["status"].as_object_mut().expect("a map").extend(more);
+            job
+        };
+        let done = json!({"completionTime": "2026-01-01T03:00:00Z", "conditions": [{"type": "Complete", "status": "True"}]});
+        let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly", "namespace": "shop", "uid": "nightly"},
+            "spec": {"schedule": "0 * * * *", "jobTemplate": {"spec": {"template": {"spec": {}}}}}});
+        let own = pod("p", "Job", "Running", &json!({"running": {"startedAt": "2026-01-01T10:51:00Z"}}));
+        let jobs = [
+            job("done", "00:00", &done),
+            job("long", "08:10", &json!({})),
+            job("train", "10:50", &json!({})),
+        ];
+        let objects = jobs.into_iter().chain([cron, own]);
+        let objects = objects.map(|value| Object::from_json(value).expect("a valid object"));
+        let view: View = objects.map(Delta::Put).collect();
+        let own = view.pods.by_key(&Key::new("shop", "p")).expect("it is there");
+        End::of(&view, "2026-01-01T11:00:00Z".parse().expect("a time"), own)
+    }
+
+    #[test]
+    fn a_run_tells_of_the_pod_that_is_all_of_it_from_when_its_own_job_began() {
+        let at = |text: &str| text.parse::<Time>().expect("a time");
+        let one = end_of_a_run(1);
+        assert_eq!(one.to_string(), "expected to finish by 2026-01-01T13:50:00Z, in 2h50m");
+        assert!(!one.may_come_by(at("2026-01-01T13:49:00Z")) && one.comes_by(at("2026-01-01T13:50:00Z")));
+        // One pod of ten may be over at any time.
+        let of_ten = end_of_a_run(10);
+        assert_eq!(of_ten.when(), "after 2026-01-01T13:50:00Z");
+        assert!(
+            of_ten.may_come_by(at("2026-01-01T11:00:00Z")) && !of_ten.comes_by(at("2026-01-01T13:49:00Z"))
+        );
+    }
+
+    #[test]
+    fn a_step_is_all_of_a_workflow_that_has_no_other() {
+        let workflow = |spec: &Value| {
+            let value = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "train", "namespace": "shop", "uid": "train"}, "spec": spec});
+            let own = pod("p", "Workflow", "Running", &json!({}));
+            let objects =
+                [value, own].into_iter().map(|value| Object::from_json(value).expect("a valid object"));
+            let view: View = objects.map(Delta::Put).collect();
+            is_all_of_its_run(&view, view.pods.by_key(&Key::new("shop", "p")).expect("it is there"))
+        };
+        let one = json!({"name": "one", "container": {}});
+        assert!(workflow(&json!({"entrypoint": "one", "templates": [one]})));
+        assert!(!workflow(&json!({"entrypoint": "one", "onExit": "one", "templates": [one]})));
+        let two = json!({"name": "two", "steps": [[{"name": "a", "template": "one"}]]});
+        assert!(!workflow(&json!({"entrypoint": "two", "templates": [one, two]})));
+        assert!(!workflow(&json!({})));
     }
 
     #[test]

@@ -24,15 +24,19 @@ pub fn room(view: &View, ix: Ix<PodDisruptionBudget>, expected: i32) -> String {
         format!("minAvailable: {}", expected.max(here).saturating_sub(1))
     };
     if one_more_helps(budget, expected) {
-        return format!("give it room: a replica more, or {other} (replank explain pdb-never-allows)");
+        // Several run beside each other already.
+        let if_it_may = if expected > 1 { "" } else { ", if it can run twice" };
+        return format!(
+            "give the budget slack: add a replica{if_it_may}, or use {other} instead (replank explain pdb-never-allows)"
+        );
     }
     let rule = match (&budget.spec.max_unavailable, &budget.spec.min_available) {
-        (Some(most), _) => format!("maxUnavailable {most}"),
-        (None, Some(least)) => format!("minAvailable {least}"),
+        (Some(most), _) => format!("maxUnavailable: {most}"),
+        (None, Some(least)) => format!("minAvailable: {least}"),
         (None, None) => "its rule".to_owned(),
     };
     format!(
-        "give it room: {other}; under {rule} a replica more does not help (replank explain pdb-never-allows)"
+        "give the budget slack: use {other} instead; with {rule} another replica does not help (replank explain pdb-never-allows)"
     )
 }
 
@@ -61,6 +65,10 @@ mod tests {
 
     /// The words for a budget over three pods of an owner.
     fn words(spec: &Value, owner: &str) -> String {
+        words_for(spec, owner, &["a", "b", "c"])
+    }
+
+    fn words_for(spec: &Value, owner: &str, names: &[&str]) -> String {
         let mut budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web", "namespace": "shop", "uid": "b"},
             "spec": {"selector": {"matchLabels": {"app": "web"}}}});
         let own = spec.as_object().expect("a map").clone();
@@ -70,37 +78,44 @@ mod tests {
                     "ownerReferences": [{"apiVersion": "v1", "kind": owner, "name": "web", "uid": "w", "controller": true}]},
                 "spec": {"nodeName": "n", "containers": [{"name": "c"}]}, "status": {"phase": "Running"}})
         };
-        let objects = [budget, pod("a"), pod("b"), pod("c")];
-        let objects = objects.into_iter().map(|value| Object::from_json(value).expect("a valid object"));
+        let objects = [budget].into_iter().chain(names.iter().map(|name| pod(name)));
+        let objects = objects.map(|value| Object::from_json(value).expect("a valid object"));
         let view: View = objects.map(Delta::Put).collect();
         let ix = view.pod_disruption_budgets.find(&Key::new("shop", "web")).expect("it is there");
-        room(&view, ix, 3)
+        room(&view, ix, i32::try_from(names.len()).expect("a few"))
     }
 
     #[test]
     fn a_replica_more_helps_where_not_all_of_them_must_stay_then() {
         let with = |spec: Value| words(&spec, "StatefulSet");
         let tail = "(replank explain pdb-never-allows)";
-        let helps = format!("give it room: a replica more, or maxUnavailable: 1 {tail}");
+        let helps = format!("give the budget slack: add a replica, or use maxUnavailable: 1 instead {tail}");
         let helps_not = |rule: &str| {
-            format!("give it room: maxUnavailable: 1; under {rule} a replica more does not help {tail}")
+            format!(
+                "give the budget slack: use maxUnavailable: 1 instead; with {rule} another replica does not help {tail}"
+            )
         };
         assert_eq!(with(json!({"minAvailable": 3})), helps);
-        assert_eq!(with(json!({"minAvailable": 4})), helps_not("minAvailable 4"));
+        assert_eq!(with(json!({"minAvailable": 4})), helps_not("minAvailable: 4"));
         // 70 % of 3 is 3, and of 4 it is 3, too; 99 % of 4 is 4.
         assert_eq!(with(json!({"minAvailable": "70%"})), helps);
         for rule in ["99%", "100%"] {
-            assert_eq!(with(json!({"minAvailable": rule})), helps_not(&format!("minAvailable {rule}")));
+            assert_eq!(with(json!({"minAvailable": rule})), helps_not(&format!("minAvailable: {rule}")));
         }
-        assert_eq!(with(json!({"maxUnavailable": 0})), helps_not("maxUnavailable 0"));
-        assert_eq!(with(json!({"maxUnavailable": "0%"})), helps_not("maxUnavailable 0%"));
+        let single = words_for(&json!({"minAvailable": 1}), "Deployment", &["a"]);
+        assert!(
+            single.contains("add a replica, if it can run twice, or use maxUnavailable: 1 instead"),
+            "{single}"
+        );
+        assert_eq!(with(json!({"maxUnavailable": 0})), helps_not("maxUnavailable: 0"));
+        assert_eq!(with(json!({"maxUnavailable": "0%"})), helps_not("maxUnavailable: 0%"));
     }
 
     #[test]
     fn pods_that_nothing_counts_need_a_number_that_stays() {
         assert_eq!(
             words(&json!({"minAvailable": 3}), "Brokers"),
-            "give it room: a replica more, or minAvailable: 2 (replank explain pdb-never-allows)"
+            "give the budget slack: add a replica, or use minAvailable: 2 instead (replank explain pdb-never-allows)"
         );
     }
 }

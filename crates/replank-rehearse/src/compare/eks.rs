@@ -145,7 +145,7 @@ impl Eks {
 }
 
 /// Why EKS has nothing to do for nodes that are to be replaced by equal ones.
-const SAME: &str = "EKS updates to another version, release or launch template version, and the plan's target names no other: nothing to update. Name one with --to-version, or in the plan's target";
+const SAME: &str = "nothing to update: the target has the group's own version, release and launch template; pass --to-version, or name another target in the plan";
 
 fn failed(code: &Text, figures: &Figures) -> String {
     let mut left = vec![format!("the update failed with {code}; nodes that were replaced stay replaced")];

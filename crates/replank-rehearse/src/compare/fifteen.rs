@@ -128,13 +128,13 @@ fn one((view, now): (&View, Time), node: &NodeName, asked: &[&EvictionEntry]) ->
     drain.at_worst = worst;
     if !drain.gives_up {
         drain.why.extend(why);
-        drain.why.extend(in_luck((view, now), node));
+        drain.why.extend(in_luck((view, now), node, since));
     }
     drain
 }
 
-/// Batch pods that a budget keeps, of a node that was empty in time: they were done, which the seed decides.
-fn in_luck((view, now): (&View, Time), node: &NodeName) -> Vec<Why> {
+/// Batch pods that a budget keeps, of a node that was empty in time: they were done, which the seed decides, unless they are over before its drain begins in any case.
+fn in_luck((view, now): (&View, Time), node: &NodeName, since: Option<Time>) -> Vec<Why> {
     let mut all = Vec::new();
     for pod in leaving(view, node).filter(|pod| ends_by_itself(pod) && !ignores_budgets(pod)) {
         let budgets = view.pods.find(&pod.meta.key()).map_or(&[][..], |ix| view.budgets_of(ix));
@@ -145,8 +145,15 @@ fn in_luck((view, now): (&View, Time), node: &NodeName) -> Vec<Why> {
             continue;
         }
         let end = End::of(view, now, pod);
+        if end.comes_by(since.unwrap_or(now)) {
+            continue;
+        }
         let (reason, remedy) = batch(&budget.meta.key().to_string(), end);
-        all.push(Why { pod: named(view, pod), reason: format!("{reason}; in time with this seed"), remedy });
+        all.push(Why {
+            pod: named(view, pod),
+            reason: format!("{reason}; finished in time with this seed"),
+            remedy,
+        });
     }
     all
 }
@@ -210,8 +217,11 @@ fn kept((view, now): (&View, Time), entry: &EvictionEntry, since: Option<Time>) 
                     let end = if is_own { End::of(view, now, pod) } else { End::of_later(view, pod) };
                     let (reason, remedy) = batch(name, end);
                     // How long it takes is drawn by the seed, from what is known.
-                    let luck =
-                        if end.may_come_by(now + DRAIN_MAX) { "; not in time with this seed" } else { "" };
+                    let luck = if end.may_come_by(since.unwrap_or(now) + DRAIN_MAX) {
+                        "; did not finish in time with this seed"
+                    } else {
+                        ""
+                    };
                     (format!("{reason}{luck}"), remedy)
                 }
                 None => by_budget(view, name, budgets[0]),
@@ -226,8 +236,8 @@ fn by_budget(view: &View, name: &str, ix: Ix<PodDisruptionBudget>) -> (String, S
     let status = &budget.status;
     if let Some(why) = uncounted(budget) {
         return (
-            format!("disruption budget {name} allows nothing ({why})"),
-            "give the budget a plain minAvailable that is less than its pods (replank explain pdb-not-counted)"
+            format!("disruption budget {name} allows no eviction ({why})"),
+            "set the budget's minAvailable to a number lower than its number of pods (replank explain pdb-not-counted)"
                 .to_owned(),
         );
     }

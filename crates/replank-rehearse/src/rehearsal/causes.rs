@@ -226,7 +226,7 @@ pub(super) fn find(
         let node = cause.object.strip_prefix("Node ").map(NodeName::from);
         let entry = match node.and_then(|node| group_of_new(&node)) {
             Some(group) => entry.with_remedy(format!(
-                "a new node, which only the rehearsal has: what is wrong is what group {group} makes its new nodes from, the image or the settings of its kubelet"
+                "a new node that exists only in the rehearsal: check the image and the kubelet settings of group {group}'s new nodes"
             )),
             None => entry,
         };

@@ -1,12 +1,13 @@
 //! Pods in CrashLoopBackOff at the moment when a run halts because of them: a rollback moves them, and at its end nothing shows which they were.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
+use replank_model::text::NodeName;
 use replank_model::time::Time;
 use replank_protocol::decision::{Decision, End};
-use replank_protocol::mark::Illness;
+use replank_protocol::mark::{Illness, Whose};
 use replank_protocol::waiting::{PodEnd, RunEnd, Subject, Waiting, WaitingOn};
 
 /// Pods that are named. The run names as many.
@@ -15,18 +16,21 @@ const NAMED_MAX: usize = 10;
 /// The pods that crash, and those that did when the run halted.
 #[derive(Debug, Default)]
 pub(super) struct Crashes {
-    /// Those that crash at present and did not before anything was done.
-    present: BTreeSet<Key>,
+    /// Those that crash at present and did not before anything was done, and where.
+    present: BTreeMap<Key, Option<NodeName>>,
     /// Those that crashed before.
     before: BTreeSet<Key>,
+    /// Nodes that were there before.
+    nodes: BTreeSet<NodeName>,
     /// When the run halted, and those of that moment.
     halted: Option<(Time, Vec<Key>)>,
 }
 
 impl Crashes {
-    /// What crashes now, crashed before.
-    pub(super) fn begin(&mut self) {
-        self.before = std::mem::take(&mut self.present);
+    /// What crashes now, crashed before; and these nodes are there before anything is done.
+    pub(super) fn begin(&mut self, nodes: impl Iterator<Item = NodeName>) {
+        self.before = std::mem::take(&mut self.present).into_keys().collect();
+        self.nodes = nodes.collect();
     }
 
     /// A pod has changed, has come or has gone.
@@ -37,15 +41,20 @@ impl Crashes {
         if !is {
             self.present.remove(&key);
         } else if !self.before.contains(&key) {
-            self.present.insert(key);
+            self.present.insert(key, pod.node.clone());
         }
     }
 
     /// A decision was taken.
     pub(super) fn decided(&mut self, decision: &Decision) {
-        let Some(at) = decision.waiting.iter().find_map(halted_at) else { return };
+        let Some((at, whose)) = decision.waiting.iter().find_map(halted_at) else { return };
         if self.halted.as_ref().is_none_or(|(since, _)| *since != at) {
-            self.halted = Some((at, self.present.iter().take(NAMED_MAX).cloned().collect()));
+            let is_counted = |node: Option<&NodeName>| match whose {
+                Whose::All => true,
+                Whose::New => node.is_some_and(|node| !self.nodes.contains(node)),
+            };
+            let counted = self.present.iter().filter(|(_, node)| is_counted(node.as_ref()));
+            self.halted = Some((at, counted.map(|(key, _)| key.clone()).take(NAMED_MAX).collect()));
         }
     }
 
@@ -58,7 +67,7 @@ impl Crashes {
             Some(End::Done) | None => &[],
         };
         let mut all = said.to_vec();
-        let Some(at) = said.iter().find_map(halted_at) else { return all };
+        let Some((at, _)) = said.iter().find_map(halted_at) else { return all };
         let then = self.halted.iter().filter(|(since, _)| *since == at).flat_map(|(_, pods)| pods);
         for pod in then {
             let what = Subject::Pod(pod.clone());
@@ -73,10 +82,10 @@ impl Crashes {
     }
 }
 
-/// When the run halted because of pods that crash.
-fn halted_at(waiting: &Waiting) -> Option<Time> {
+/// When the run halted because of pods that crash, and whose were counted.
+fn halted_at(waiting: &Waiting) -> Option<(Time, Whose)> {
     let WaitingOn::RunEnd(RunEnd::Unhealthy { at, ailment }) = &waiting.on else { return None };
-    (ailment.illness == Illness::CrashLooping).then_some(*at)
+    (ailment.illness == Illness::CrashLooping).then_some((*at, ailment.whose))
 }
 
 /// Whether the kubelet lets a container rest between two starts.
@@ -89,7 +98,7 @@ fn crashes(pod: &Pod) -> bool {
 #[cfg(test)]
 mod tests {
     use replank_model::object::Object;
-    use replank_protocol::mark::{Ailment, Whose};
+    use replank_protocol::mark::Ailment;
     use serde_json::json;
 
     use super::*;
@@ -106,7 +115,11 @@ mod tests {
     }
 
     fn halt(at: i64, illness: Illness) -> Waiting {
-        let ailment = Ailment { illness, whose: Whose::All, found: 1, max: 0 };
+        halt_for(at, illness, Whose::All)
+    }
+
+    fn halt_for(at: i64, illness: Illness, whose: Whose) -> Waiting {
+        let ailment = Ailment { illness, whose, found: 1, max: 0 };
         Waiting { what: Subject::Run, on: RunEnd::Unhealthy { at: Time::from_millis(at), ailment }.into() }
     }
 
@@ -122,7 +135,7 @@ mod tests {
     fn a_rollback_leaves_known_what_crashed_when_the_run_halted() {
         let mut crashes = Crashes::default();
         crashes.changed(None, Some(&pod("old", true)));
-        crashes.begin();
+        crashes.begin([NodeName::from("n")].into_iter());
         crashes.changed(Some(&pod("old", true)), Some(&pod("old", false)));
         crashes.changed(Some(&pod("old", false)), Some(&pod("old", true)));
         crashes.changed(None, Some(&pod("a", false)));
@@ -140,5 +153,18 @@ mod tests {
         // It halted for something else, or not at all.
         assert_eq!(told(&crashes, vec![halt(1, Illness::NotReady)]), ["run"]);
         assert!(crashes.blocking(Some(&End::Done)).is_empty());
+    }
+
+    #[test]
+    fn where_pods_on_new_nodes_are_counted_the_others_are_not_named() {
+        let mut crashes = Crashes::default();
+        crashes.begin([NodeName::from("n")].into_iter());
+        crashes.changed(None, Some(&pod("a", true)));
+        let mut elsewhere = pod("b", true);
+        elsewhere.node = Some(NodeName::from("new"));
+        crashes.changed(None, Some(&elsewhere));
+        let of_new = || halt_for(1, Illness::CrashLooping, Whose::New);
+        crashes.decided(&halting(of_new()));
+        assert_eq!(told(&crashes, vec![of_new()]), ["run", "pod shop/b"]);
     }
 }

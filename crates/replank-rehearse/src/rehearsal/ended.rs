@@ -8,7 +8,7 @@ use std::sync::Arc;
 use replank_facts::batch::alerted::{self, Alerted, in_words};
 use replank_facts::batch::alerts::Alerts;
 use replank_facts::batch::retry::Workflow;
-use replank_facts::batch::{past, rerun};
+use replank_facts::batch::{past, policy, rerun};
 use replank_facts::workload::series_of;
 use replank_model::object::batch::Job;
 use replank_model::object::cluster::Other;
@@ -130,6 +130,8 @@ struct One {
     /// Whether its author declares that it must not be run again.
     is_unsafe: bool,
     restarts: Option<RestartPolicy>,
+    /// Whether it is of a Job whose failure policy has rules.
+    has_rules: bool,
 }
 
 /// Batch pods that were ended, when the rehearsal is over.
@@ -188,11 +190,15 @@ impl Ended {
             let object =
                 series_of(view, old).map_or_else(|| format!("Pod {pod}"), |workload| workload.to_string());
             let (is_unsafe, restarts) = (rerun::is_unsafe(old), old.spec.restart_policy);
+            let job = owner.as_ref().filter(|(kind, _)| kind == "Job");
+            let job = job.and_then(|(_, key)| view.jobs.by_key(key));
+            let has_rules = job.is_some_and(|job| policy::has_rules(job));
             let last = new.unwrap_or(old);
             let by = EndedBy::of(last);
             let why = (by == EndedBy::Kubelet).then(|| last.status.message.clone());
             let node = old.node.clone();
-            let one = One { at, pod, node, by, why, owner, owner_uid, object, is_unsafe, restarts };
+            let one =
+                One { at, pod, node, by, why, owner, owner_uid, object, is_unsafe, restarts, has_rules };
             self.ended.insert(old.meta.uid.clone(), one);
         }
     }
@@ -382,19 +388,17 @@ fn remedy(one: &One, by: EndedBy, alerted: &[Alerted]) -> String {
     let kind = one.owner.as_ref().map_or("", |(kind, _)| kind.as_str());
     let again = match (kind, one.restarts) {
         _ if one.is_unsafe => None,
-        ("Job", Some(RestartPolicy::OnFailure)) => Some("raise the Job's backoffLimit"),
-        ("Job", _) => Some(
-            "ignore disruptions in the first rule of the Job's podFailurePolicy: {action: Ignore, onPodConditions: [{type: \
-             DisruptionTarget}]}",
-        ),
+        ("Job", Some(RestartPolicy::OnFailure)) => Some("raise the Job's backoffLimit".to_owned()),
+        ("Job", _) => Some(policy::ignore_disruptions(one.object.starts_with("CronJob "), one.has_rules)),
         ("Workflow", _) => Some(
-            "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: {duration: 30s}}",
+            "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: {duration: 30s}}".to_owned(),
         ),
-        (_, _) => Some("run it as a Job, which makes lost pods again"),
+        (_, _) => Some("run it as a Job, which makes lost pods again".to_owned()),
     };
     let first = match (again, by.remedy(one.why.as_deref().unwrap_or_default())) {
         (Some(again), Some(keep)) => format!("{again}; or {keep}"),
-        (Some(only), None) | (None, Some(only)) => only.to_owned(),
+        (Some(only), None) => only,
+        (None, Some(only)) => only.to_owned(),
         (None, None) => "no setting keeps a pod that is deleted, or lost with its node: save the progress of the work, so that it can be run again".to_owned(),
     };
     let tell = match (alerted, kind) {

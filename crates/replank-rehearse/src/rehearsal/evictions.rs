@@ -163,8 +163,9 @@ impl Evictions {
     pub(super) fn made(&mut self, at: Time, pod: &Pod, workload: Option<u32>) -> Option<u32> {
         let vacant = self.vacant.get_mut(&workload?)?;
         let is_same = |number: &u32| text::same(&self.entries[*number as usize].pod, pod.meta.name.text());
-        // A name that the server made is nobody else's.
-        let named = if pod.meta.generate_name.is_none() { vacant.iter().position(is_same) } else { None };
+        // The server makes the names of a ReplicaSet's pods, none twice. Those of a StatefulSet have names of their own, and a `generateName` besides.
+        let is_named_anew = pod.meta.controller().is_some_and(|owner| &*owner.kind == "ReplicaSet");
+        let named = if is_named_anew { None } else { vacant.iter().position(is_same) };
         let number = vacant.remove(named.unwrap_or(0))?;
         self.entries[number as usize].successor = Some(Successor {
             pod: pod.meta.name.text().clone(),
@@ -199,5 +200,39 @@ impl Evictions {
     /// All of them.
     pub(super) fn entries(&self) -> List<EvictionEntry> {
         self.entries.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::Object;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(name: &str, kind: &str) -> Pod {
+        let value = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "generateName": "db-", "namespace": "shop", "uid": name,
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": kind, "name": "db", "uid": "db", "controller": true}]},
+            "spec": {"nodeName": "n", "containers": [{"name": "c"}]}});
+        let Ok(Object::Pod(pod)) = Object::from_json(value) else { panic!("a pod") };
+        (*pod).clone()
+    }
+
+    /// The evictions of `db-2` and `db-0`, in whose place each of these comes.
+    fn places(kind: &str, come: [&str; 2]) -> [Option<u32>; 2] {
+        let (mut evictions, at) = (Evictions::default(), Time::from_millis(0));
+        let label = Text::from("a workload");
+        for name in ["db-2", "db-0"] {
+            let by = (By::Replank, Request::Evict);
+            evictions.note(at, by, None, &pod(name, kind), Some((1, &label)));
+        }
+        come.map(|name| evictions.made(at, &pod(name, kind), Some(1)))
+    }
+
+    #[test]
+    fn a_pod_comes_in_place_of_the_one_of_its_name_or_of_the_one_that_went_first() {
+        assert_eq!(places("StatefulSet", ["db-0", "db-2"]), [Some(1), Some(0)]);
+        assert_eq!(places("ReplicaSet", ["db-x", "db-y"]), [Some(0), Some(1)]);
     }
 }

@@ -153,7 +153,7 @@ impl Recorder {
             recorder.pod(at, view, ix.raw(), None, Some(pod));
         }
         recorder.served.begin(at);
-        recorder.crashes.begin();
+        recorder.crashes.begin(view.nodes.unordered().map(|(_, node)| node.name()));
         recorder.waiting = Course::default();
         for note in recorder.known.all_mut() {
             note.waited_before = std::mem::take(&mut note.waits);

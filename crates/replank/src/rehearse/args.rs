@@ -78,11 +78,11 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "DURATION", value_parser = limit, requires = "ways")]
     pub(crate) drain_timeout: Option<Span>,
 
-    /// A directory with output of the AWS command line: the findings that `replank check --aws` adds are among those of the rehearsal. docs/check.md describes the files.
+    /// A directory with output of the AWS command line: adds the findings of `replank check --aws` to the rehearsal's. docs/check.md describes the files.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["ways", "start_sweep", "upgrade_to", "on_cluster"])]
     pub(crate) aws: Option<PathBuf>,
 
-    /// A list of machine images that must not be used: the findings that `replank check --bad-images` adds are among those of the rehearsal. docs/check.md describes the list.
+    /// A list of machine images that must not be used: adds the findings of `replank check --bad-images` to the rehearsal's. docs/check.md describes the list.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ways", "start_sweep", "upgrade_to", "on_cluster"])]
     pub(crate) bad_images: Option<PathBuf>,
 

@@ -129,14 +129,13 @@ fn emptied(all: usize, given_up: usize, may: usize) -> (String, Tone) {
     let (nodes, sure) = (count(all, "node"), all - given_up - may);
     match (given_up, may) {
         (0, 0) => (format!("{nodes}, each empty within the 15m that EKS waits"), Tone::Good),
-        (0, _) => {
-            (format!("{nodes}: {sure} empty within the 15m that EKS waits, {may} may not be"), Tone::Warning)
-        }
+        (0, _) => (
+            format!("{nodes}: {sure} sure to be empty within the 15m that EKS waits, {may} may not be"),
+            Tone::Warning,
+        ),
         (_, 0) => (format!("Not empty within the 15m that EKS waits: {given_up} of {nodes}"), Tone::Bad),
         (..) => (
-            format!(
-                "Not empty within the 15m that EKS waits: {given_up} of {nodes}, and {may} more may not be"
-            ),
+            format!("Not empty within the 15m that EKS waits: {given_up} of {nodes}; {may} more may not be"),
             Tone::Bad,
         ),
     }
@@ -190,11 +189,14 @@ mod tests {
     fn nodes_that_may_not_be_empty_in_time_are_not_counted_as_empty() {
         let words = |all, given_up, may| emptied(all, given_up, may).0;
         assert_eq!(words(1, 0, 0), "1 node, each empty within the 15m that EKS waits");
-        assert_eq!(words(16, 0, 6), "16 nodes: 10 empty within the 15m that EKS waits, 6 may not be");
+        assert_eq!(
+            words(16, 0, 6),
+            "16 nodes: 10 sure to be empty within the 15m that EKS waits, 6 may not be"
+        );
         assert_eq!(words(8, 5, 0), "Not empty within the 15m that EKS waits: 5 of 8 nodes");
         assert_eq!(
             words(8, 5, 2),
-            "Not empty within the 15m that EKS waits: 5 of 8 nodes, and 2 more may not be"
+            "Not empty within the 15m that EKS waits: 5 of 8 nodes; 2 more may not be"
         );
     }
 }

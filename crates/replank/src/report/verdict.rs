@@ -294,7 +294,7 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
             if result.findings.is_empty() && names_objects(result) {
                 steps.push("check the objects named above, or change the plan".to_owned());
             } else if result.findings.is_empty() {
-                steps.push("remove the reason named above, or change the plan".to_owned());
+                steps.push("fix the cause named above, or change the plan".to_owned());
             } else {
                 steps.push("resolve the findings from the top; each has its remedy".to_owned());
             }

@@ -94,7 +94,7 @@ fn what_only_the_rehearsal_has_is_named_and_no_command_shows_it() {
     assert_eq!(finding["id"], "stops-the-roll", "{finding}");
     let remedy = finding["remedy"].as_str().unwrap_or_default();
     assert!(
-        remedy.contains("what group web makes its new nodes from") && !remedy.contains("kubectl"),
+        remedy.contains("kubelet settings of group web's new nodes") && !remedy.contains("kubectl"),
         "{remedy}"
     );
     // The rollback has moved the pod for which the run halted; it is named all the same.

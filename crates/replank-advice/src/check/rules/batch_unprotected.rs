@@ -17,7 +17,7 @@ use replank_facts::batch::alerted;
 use replank_facts::batch::alerts::Alerts;
 use replank_facts::batch::rerun::{self, Rerun};
 use replank_facts::batch::retry::Retried;
-use replank_facts::batch::{past, retry};
+use replank_facts::batch::{past, policy, retry};
 use replank_facts::budget::{failed_sync, uncounted};
 use replank_facts::remedy::{BudgetBound, Edit, Remedy};
 use replank_facts::workload::{Workload, workload_of};
@@ -55,8 +55,6 @@ pub(super) struct Stake {
 enum Cure {
     /// To wait for it.
     Wait,
-    /// To ignore disruptions, before any other rule of its failure policy.
-    IgnoreFirst,
     /// To ignore disruptions.
     Ignore,
     /// To keep every drain from it.
@@ -108,15 +106,7 @@ fn finding(
 fn remedy(survey: &Survey<'_>, (workload, subject): (&Workload, &Subject), stake: &Stake) -> Remedy {
     match stake.cure {
         Cure::Wait => waited_for(survey, "6h", false),
-        Cure::IgnoreFirst => {
-            let policy = "podFailurePolicy, before its other rules: {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}";
-            ignored(survey, (workload, subject), stake.severity, policy)
-        }
-        Cure::Ignore => {
-            let policy =
-                "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]}";
-            ignored(survey, (workload, subject), stake.severity, policy)
-        }
+        Cure::Ignore => ignored(survey, (workload, subject), stake.severity),
         Cure::Keep => budget_until_over(survey, workload).unwrap_or_else(|| waited_for(survey, "6h", false)),
         Cure::Retry => Remedy::look(
             "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
@@ -125,38 +115,35 @@ fn remedy(survey: &Survey<'_>, (workload, subject): (&Workload, &Subject), stake
     }
 }
 
-/// A policy for the next Job, and what keeps the one that runs: the failure policy of a Job that exists cannot be changed (pkg/apis/batch/validation
-/// `validateJobSpecUpdate`).
-fn ignored(
-    survey: &Survey<'_>,
-    (workload, subject): (&Workload, &Subject),
-    severity: Severity,
-    policy: &str,
-) -> Remedy {
-    let place = match &*workload.kind {
-        "CronJob" => "the next runs: ignore disruptions in the CronJob's jobTemplate, in its spec",
-        _ => "the next one: ignore disruptions in the Job's spec",
-    };
+/// A policy for the next Job, and what keeps the one that runs.
+fn ignored(survey: &Survey<'_>, (workload, subject): (&Workload, &Subject), severity: Severity) -> Remedy {
+    let job = job_of(survey, &subject.pod);
+    let ignores =
+        policy::ignore_disruptions(&*workload.kind == "CronJob", job.is_some_and(policy::has_rules));
     let needs = match subject.pod.spec.restart_policy {
         Some(RestartPolicy::Never) => "",
-        Some(RestartPolicy::Always | RestartPolicy::OnFailure) | None => "; it needs restartPolicy: Never",
-    };
-    let runs_once = job_of(survey, &subject.pod)
-        .is_some_and(|job| job.spec.backoff_limit_per_index.or(job.spec.backoff_limit) == Some(0));
-    let again = match runs_once && rerun::declared(&subject.pod).is_none() {
-        true => {
-            "; then an eviction has the work run a second time, so only if it may (replank.dev/rerun: safe)"
+        Some(RestartPolicy::Always | RestartPolicy::OnFailure) | None => {
+            "; podFailurePolicy requires restartPolicy: Never"
         }
+    };
+    let runs_once =
+        job.is_some_and(|job| job.spec.backoff_limit_per_index.or(job.spec.backoff_limit) == Some(0));
+    let again = match runs_once && rerun::declared(&subject.pod).is_none() {
+        true => "; an evicted run then runs again, so only if it is safe to rerun (replank.dev/rerun: safe)",
         false => "",
     };
-    let next = format!("{place}: {policy} (that of a Job that exists cannot be changed){needs}{again}");
+    let next = format!("{ignores}{needs}{again}");
     match severity {
         // In words: such a budget is a finding of its own, as it holds up whoever drains.
-        Severity::Blocking | Severity::Warning => Remedy::look(format!("{next}\nthe one that runs: {KEEPS}")),
+        Severity::Blocking | Severity::Warning => {
+            Remedy::look(format!("{next}\nfor the running Job: {KEEPS}"))
+        }
         Severity::Info => {
             let wait = waited_for(survey, "6h", false);
-            let look = [&*next, &*wait.look].into_iter().filter(|text| !text.is_empty());
-            let look = look.collect::<Vec<_>>().join("\n");
+            let look = match &*wait.look {
+                "" => next,
+                look => format!("{next}\nfor the running Job: {look}"),
+            };
             wait.look_first(look)
         }
     }
@@ -290,8 +277,7 @@ fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
     };
     let cure = match cost {
         Cost::Time => Cure::Wait,
-        Cost::Job(Why::Rule) => Cure::IgnoreFirst,
-        Cost::Failure | Cost::Index | Cost::Job(Why::Limit) => Cure::Ignore,
+        Cost::Failure | Cost::Index | Cost::Job(Why::Rule | Why::Limit) => Cure::Ignore,
     };
     Some(Stake { severity, text, cure })
 }
@@ -368,7 +354,7 @@ fn custom_stake(subject: &Subject) -> Stake {
 }
 
 /// What a budget does for batch pods.
-const KEEPS: &str = "a disruption budget over its pods with minAvailable: 9999 keeps every drain from it, and a roll waits for it";
+const KEEPS: &str = "a disruption budget on its pods with minAvailable: 9999 blocks every eviction; a roll waits until they have finished";
 
 /// What keeps every drain from the pods of work that must not be run again, below what is to be done `first`.
 pub(super) fn kept_from_drains(survey: &Survey<'_>, workload: &Workload, first: Option<&str>) -> Remedy {
@@ -474,29 +460,34 @@ mod tests {
         let fails = of(json!({"backoffLimit": 0}), never());
         assert_eq!(
             fails,
-            "the next one: ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]} (that of a \
-             Job that exists cannot be changed); then an eviction has the work run a second time, so only if it may (replank.dev/rerun: safe)\n\
-             the one that runs: a disruption budget over its pods with minAvailable: 9999 keeps every drain from it, and a roll waits for it"
+            "for the next Job: ignore disruptions in its spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]} (immutable on an \
+             existing Job); an evicted run then runs again, so only if it is safe to rerun (replank.dev/rerun: safe)\n\
+             for the running Job: a disruption budget on its pods with minAvailable: 9999 blocks every eviction; a roll waits until they have finished"
         );
         let mut safe = never();
         merge(&mut safe, json!({"metadata": {"annotations": {"replank.dev/rerun": "safe"}}}));
-        assert!(!of(json!({"backoffLimit": 0}), safe).contains("second time"), "it may run twice");
+        assert!(!of(json!({"backoffLimit": 0}), safe).contains("safe to rerun"), "it may run twice");
         let borne = of(json!({}), never());
         assert!(
-            borne.ends_with("cannot be changed)\na plan waits 6h for it by default, and then pauses; set batch.wait if it takes longer"),
+            borne.ends_with("existing Job)\nfor the running Job: a plan waits 6h for it by default, and then pauses; set batch.wait if it takes longer"),
             "{borne}"
         );
         assert!(
             of(json!({}), json!({"spec": {"restartPolicy": "OnFailure"}}))
-                .contains("needs restartPolicy: Never")
+                .contains("podFailurePolicy requires restartPolicy: Never")
         );
         let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "shop", "uid": "c"},
             "spec": {"schedule": "0 * * * *", "jobTemplate": {"spec": {"template": {"spec": {}}}}}});
         let mut objects = job(json!({"backoffLimit": 1}));
         objects[1]["metadata"]["ownerReferences"] = json!([{"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "c", "controller": true}]);
         let told = remedies(Rule::BatchUnprotected, [objects, vec![cron]].concat()).remove(0);
-        assert!(told.starts_with("the next runs: ignore disruptions in the CronJob's jobTemplate"), "{told}");
-        assert!(!told.contains("second time"), "it runs again after a failure anyway");
+        assert!(
+            told.starts_with(
+                "for the next runs: ignore disruptions in the CronJob's spec.jobTemplate.spec: "
+            ),
+            "{told}"
+        );
+        assert!(!told.contains("safe to rerun"), "it runs again after a failure anyway");
     }
 
     #[test]

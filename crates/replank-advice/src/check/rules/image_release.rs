@@ -221,7 +221,7 @@ fn way_back(survey: &Survey<'_>, node: &Node, releases: &Releases, bad: &[BadIma
     let goes_on = own.is_some_and(|own| goes_on(survey, &minor, own));
     if goes_on && newest.is_none() {
         lines.push(format!(
-            "forward: no later release of {minor} is known on {date} that is neither listed nor abandoned; --image-releases adds those that came since"
+            "forward: no good later release of {minor} is known as of {date}; add newer ones with replank check --image-releases FILE"
         ));
     }
     if let Some(before) = before.filter(|_| !goes_on || newest.is_none()) {

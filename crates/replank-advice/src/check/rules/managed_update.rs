@@ -142,7 +142,7 @@ fn under(survey: &Survey<'_>, node: &Node, ix: Ix<PodDisruptionBudget>, pods: &[
         return Some(Hold::new(
             Sure::Possible,
             format!(
-                "{}: disruption budget {key} allows nothing now ({} of {} healthy, {} must stay)",
+                "{}: disruption budget {key} allows no eviction now ({} of {} healthy, {} must stay)",
                 named(survey, pods),
                 status.current_healthy,
                 status.expected_pods,
@@ -165,8 +165,8 @@ fn ends(survey: &Survey<'_>, subjects: &[&Subject], pod: &Pod) -> bool {
 fn never_counted(survey: &Survey<'_>, budget: &Key, why: &str, pods: &[&Pod]) -> Hold {
     Hold::new(
         Sure::Certain,
-        format!("{}: disruption budget {budget} allows nothing ({why})", named(survey, pods)),
-        "give the budget a plain minAvailable that is less than its pods (replank explain pdb-not-counted)",
+        format!("{}: disruption budget {budget} allows no eviction ({why})", named(survey, pods)),
+        "set the budget's minAvailable to a number lower than its number of pods (replank explain pdb-not-counted)",
     )
 }
 
@@ -186,17 +186,18 @@ fn never(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, pods: &[&Pod]) -> Hol
     )
 }
 
-/// Batch pods that a budget keeps until they are done: the last of them counts.
+/// Batch pods that a budget keeps until they are done. One that cannot be over in time is named first; how long to wait, the last of them tells.
 fn until_done(survey: &Survey<'_>, budget: &Key, pods: &[&Pod]) -> Option<Hold> {
     let over = survey.now() + DRAIN_MAX;
-    let ends = pods.iter().map(|pod| End::of(survey.view, survey.now(), pod));
-    let end = ends.max_by_key(|end| (!end.may_come_by(over), *end))?;
+    let ends: Vec<End> = pods.iter().map(|pod| End::of(survey.view, survey.now(), pod)).collect();
+    let end = ends.iter().max_by_key(|end| (!end.may_come_by(over), **end))?;
+    let last = ends.iter().max()?;
     Some(Hold::new(
         if end.may_come_by(over) { Sure::Possible } else { Sure::Certain },
         format!("{}: disruption budget {budget} keeps it until it has finished; {end}", named(survey, pods)),
         format!(
             "begin the update {}, or move the nodes into another group (target.group in the plan), where it is waited for",
-            end.when()
+            last.when()
         ),
     ))
 }
@@ -407,7 +408,8 @@ mod tests {
         );
         let (unknown, remedy) = told(&[]);
         assert!(
-            unknown.starts_with("warning") && unknown.ends_with("nothing tells how long it takes"),
+            unknown.starts_with("warning")
+                && unknown.ends_with("nothing in the snapshot shows how long it takes"),
             "it may end at any moment: {unknown}"
         );
         assert!(remedy.starts_with("begin the update when it has finished, or move"), "{remedy}");
@@ -423,7 +425,7 @@ mod tests {
         };
         let stays = own(("example.com/v1", "Brokers", "b"));
         assert!(
-            stays[0].starts_with("blocking") && stays[0].ends_with("allows nothing (no scale)"),
+            stays[0].starts_with("blocking") && stays[0].ends_with("allows no eviction (no scale)"),
             "{stays:?}"
         );
     }
@@ -436,14 +438,16 @@ mod tests {
             let found = super::super::super::managed_update(&view(all), None, &options(), &[]);
             found[0].remedy.text()
         };
-        assert!(remedy(&json!({"minAvailable": 2})).contains("a replica more, or maxUnavailable: 1"));
+        assert!(
+            remedy(&json!({"minAvailable": 2})).contains("add a replica, or use maxUnavailable: 1 instead")
+        );
         for spec in
             [json!({"minAvailable": "100%"}), json!({"maxUnavailable": 0}), json!({"maxUnavailable": "0%"})]
         {
             let told = remedy(&spec);
             assert!(
-                told.starts_with("give it room: maxUnavailable: 1; under ")
-                    && told.contains("a replica more does not help"),
+                told.starts_with("give the budget slack: use maxUnavailable: 1 instead; with ")
+                    && told.contains("another replica does not help"),
                 "{told}"
             );
         }

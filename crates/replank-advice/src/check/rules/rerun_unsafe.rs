@@ -91,10 +91,10 @@ fn moved(subject: &Subject) -> Finding {
 fn remedy(survey: &Survey<'_>, subject: &Subject, kind: BatchKind) -> Remedy {
     let next = match kind {
         BatchKind::Job => {
-            "the next one: backoffLimit: 0, and no rule of its podFailurePolicy that ignores disruptions; then an eviction fails it"
+            "for the next Job: backoffLimit: 0, and no rule of its podFailurePolicy that ignores disruptions; then an eviction fails it"
         }
         BatchKind::Workflow => {
-            "the next one: a retryStrategy whose expression excludes evicted steps (lastRetry.exitCode 143, \"pod deleted\"); then an eviction fails it"
+            "for the next Workflow: a retryStrategy whose expression excludes evicted steps (lastRetry.exitCode 143, \"pod deleted\"); then an eviction fails it"
         }
         BatchKind::RunsOnce | BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected => {
             "find out what its controller does when a pod is lost"
@@ -203,7 +203,7 @@ mod tests {
         let both = with(run("pay-2"));
         assert!(both.contains("create pdb pay --selector='app=pay' --min-available=9999"), "{both}");
         let beside = with([run("pay-2"), service("pay", &["n"], &json!({}))].concat());
-        assert!(!beside.contains("create pdb") && beside.contains("keeps every drain from it"), "{beside}");
+        assert!(!beside.contains("create pdb") && beside.contains("blocks every eviction"), "{beside}");
     }
 
     #[test]

@@ -59,8 +59,8 @@ fn remedy(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Remedy
     }
     if let Some(volume) = local_storage::holds_data(&subject.pod) {
         return format!(
-            "choose a window for the gap (windows in the plan): a second pod would have an empty volume of its own ({volume}), not a copy of the data; put data that must stay \
-             into a PersistentVolumeClaim, or run two pods if nothing in it is missed"
+            "choose a window for the gap (windows in the plan): a second pod would have an empty volume of its own ({volume}), not a copy of the data; keep lasting data \
+             in a PersistentVolumeClaim, or run two replicas if the data may be lost"
         )
         .into();
     }

@@ -422,7 +422,7 @@ mod tests {
         };
         assert_eq!(remedy(false), "kubectl get node web-1 -o yaml");
         let new = remedy(true);
-        assert!(new.contains("what group web makes its new nodes from, the image or"), "{new}");
+        assert!(new.contains("the image and the kubelet settings of group web's new nodes"), "{new}");
         assert!(!new.contains("kubectl"), "{new}");
     }
 

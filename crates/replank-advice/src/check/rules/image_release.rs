@@ -368,7 +368,7 @@ mod tests {
         assert!(!on.contains("back: ") && !on.contains("EKS takes no"), "{on}");
         // There is none: what is left is a way back, by another group.
         let back = remedy("v20260625 a\nv20260714 b", &plan, june("n"));
-        assert!(back.contains("forward: no later release of 1.35 is known on"), "{back}");
+        assert!(back.contains("forward: no good later release of 1.35 is known as of"), "{back}");
         assert!(back.contains("back: 1.35.6-20260618") && back.contains("EKS takes no"), "{back}");
         // A plan that leads elsewhere leaves both ways open.
         let both = remedy(day, &forbidding(&[]), middle);

@@ -330,10 +330,12 @@ mod tests {
 
     #[test]
     fn a_run_that_a_budget_keeps_stops_it_unless_it_ends_in_time() {
-        let with = |began: &str| {
+        let of = |began: &str, entrypoint: &str| {
+            let spec = json!({"entrypoint": entrypoint, "templates": [
+                {"name": "all", "container": {}}, {"name": "steps", "steps": [[{"name": "a", "template": "all"}]]}]});
             let run = |name: &str, status: Value| {
                 json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
-                    "metadata": {"name": name, "namespace": "shop", "labels": {"workflows.argoproj.io/cron-workflow": "etl"}}, "status": status})
+                    "metadata": {"name": name, "namespace": "shop", "labels": {"workflows.argoproj.io/cron-workflow": "etl"}}, "spec": spec, "status": status})
             };
             let before = json!({"phase": "Succeeded", "startedAt": "2025-12-31T08:00:00Z", "finishedAt": "2025-12-31T10:00:00Z"});
             let labels = json!({"metadata": {"labels": {"app": "etl-2"}}});
@@ -345,6 +347,7 @@ mod tests {
                 budget("etl-2", &json!({"minAvailable": 9999}), (1, 9999, 1)),
             ])
         };
+        let with = |began: &str| of(began, "all");
         let long = with("2026-01-01T11:00:00Z");
         assert!(
             long[0].starts_with("blocking")
@@ -353,6 +356,8 @@ mod tests {
         );
         let soon = with("2026-01-01T10:10:00Z");
         assert!(soon[0].starts_with("warning") && soon[0].ends_with("in 10m"), "{soon:?}");
+        // One step of several may be over at any time.
+        assert!(of("2026-01-01T11:00:00Z", "steps")[0].starts_with("warning"));
     }
 
     /// A pod of a Job that began at 11:00, of which others took so many minutes, under a budget that cannot count it.

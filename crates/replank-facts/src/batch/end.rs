@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use replank_model::object::batch::Job;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::time::Time;
 use replank_model::view::View;
 use serde_json::Value;
 
-use super::past::{self, Past};
+use super::past::{self, Past, job_of};
 use super::{retry, templates};
 use crate::workload::workload_of;
 
@@ -140,13 +139,6 @@ impl fmt::Display for Pods<'_> {
             _ => write!(f, "{runs} other pods of its Job, which took {shortest} to {longest}"),
         }
     }
-}
-
-/// The Job of a pod.
-fn job_of<'v>(view: &'v View, pod: &Pod) -> Option<&'v Job> {
-    let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Job")?;
-    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
-    view.jobs.by_key(&key).map(|job| &**job)
 }
 
 /// Whether a run is this one pod: that of a Job which needs one, or of a Workflow without steps. One of several may be over long before the run is.

@@ -8,7 +8,7 @@
 //! | [`rerun`] | may work be run again, as its author declares |
 //! | [`retry`] | is a step whose pod is lost run again |
 //! | [`expression`] | what a retry strategy's expression says |
-//! | [`policy`] | what has a Job bear the loss of pods |
+//! | [`failure_policy`] | what has a Job bear the loss of pods |
 //! | [`starts`] | when do CronJobs and CronWorkflows begin their next runs, and on which nodes |
 //! | [`past`] | how long have runs taken |
 //! | [`end`] | when is a pod that runs over |
@@ -20,8 +20,8 @@ pub mod alerted;
 pub mod alerts;
 pub mod end;
 pub mod expression;
+pub mod failure_policy;
 pub mod past;
-pub mod policy;
 pub mod rerun;
 pub mod retry;
 pub mod starts;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use replank_model::object::batch::Job;
 use replank_model::object::condition;
+use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::{Namespace, Text};
 use replank_model::time::{Span, Time};
@@ -88,6 +89,14 @@ pub fn ran(pod: &Pod) -> Option<Span> {
         pod.status.container_statuses.iter().filter_map(|container| container.state.terminated.as_ref());
     let spans = ends.filter_map(|end| Some(end.finished_at? - end.started_at?));
     spans.max().filter(|span| *span > Span::default())
+}
+
+/// The Job of a pod.
+#[must_use]
+pub fn job_of<'v>(view: &'v View, pod: &Pod) -> Option<&'v Job> {
+    let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Job")?;
+    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+    view.jobs.by_key(&key).map(|job| &**job)
 }
 
 /// When the present run began.

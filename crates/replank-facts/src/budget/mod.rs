@@ -16,7 +16,7 @@
 //! the moment that the first of the two shows it, and until then its sender charges the ledger with it.
 
 mod health;
-mod room;
+mod slack;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
 
 pub use health::Healths;
-pub use room::room;
+pub use slack::how_to_give_slack;
 pub use standing::{failed_sync, uncounted};
 
 use replank_protocol::waiting::{PodEnd, PodWait, WaitingOn};

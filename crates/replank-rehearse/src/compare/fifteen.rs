@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::batch::end::End;
-use replank_facts::budget::{ignores_budgets, room, uncounted};
+use replank_facts::budget::{how_to_give_slack, ignores_budgets, uncounted};
 use replank_facts::drain::is_daemon;
 use replank_facts::workload::series_of;
 use replank_model::object::meta::Key;
@@ -248,7 +248,7 @@ fn by_budget(view: &View, name: &str, ix: Ix<PodDisruptionBudget>) -> (String, S
                 "disruption budget {name} never allows an eviction ({} of {} pods must stay)",
                 status.desired_healthy, status.expected_pods
             ),
-            room(view, ix, status.expected_pods),
+            how_to_give_slack(view, ix, status.expected_pods),
         );
     }
     (

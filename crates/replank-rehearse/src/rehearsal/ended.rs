@@ -8,7 +8,7 @@ use std::sync::Arc;
 use replank_facts::batch::alerted::{self, Alerted, in_words};
 use replank_facts::batch::alerts::Alerts;
 use replank_facts::batch::retry::Workflow;
-use replank_facts::batch::{past, policy, rerun};
+use replank_facts::batch::{failure_policy, past, rerun};
 use replank_facts::workload::series_of;
 use replank_model::object::batch::Job;
 use replank_model::object::cluster::Other;
@@ -190,9 +190,7 @@ impl Ended {
             let object =
                 series_of(view, old).map_or_else(|| format!("Pod {pod}"), |workload| workload.to_string());
             let (is_unsafe, restarts) = (rerun::is_unsafe(old), old.spec.restart_policy);
-            let job = owner.as_ref().filter(|(kind, _)| kind == "Job");
-            let job = job.and_then(|(_, key)| view.jobs.by_key(key));
-            let has_rules = job.is_some_and(|job| policy::has_rules(job));
+            let has_rules = failure_policy::has_rules(view, old);
             let last = new.unwrap_or(old);
             let by = EndedBy::of(last);
             let why = (by == EndedBy::Kubelet).then(|| last.status.message.clone());
@@ -389,7 +387,7 @@ fn remedy(one: &One, by: EndedBy, alerted: &[Alerted]) -> String {
     let again = match (kind, one.restarts) {
         _ if one.is_unsafe => None,
         ("Job", Some(RestartPolicy::OnFailure)) => Some("raise the Job's backoffLimit".to_owned()),
-        ("Job", _) => Some(policy::ignore_disruptions(one.object.starts_with("CronJob "), one.has_rules)),
+        ("Job", _) => Some(failure_policy::ignore_disruptions(one.object.starts_with("CronJob "), one.has_rules)),
         ("Workflow", _) => Some(
             "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: {duration: 30s}}".to_owned(),
         ),

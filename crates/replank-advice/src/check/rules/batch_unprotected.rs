@@ -17,7 +17,7 @@ use replank_facts::batch::alerted;
 use replank_facts::batch::alerts::Alerts;
 use replank_facts::batch::rerun::{self, Rerun};
 use replank_facts::batch::retry::Retried;
-use replank_facts::batch::{past, policy, retry};
+use replank_facts::batch::{failure_policy, past, retry};
 use replank_facts::budget::{failed_sync, uncounted};
 use replank_facts::remedy::{BudgetBound, Edit, Remedy};
 use replank_facts::workload::{Workload, workload_of};
@@ -117,9 +117,9 @@ fn remedy(survey: &Survey<'_>, (workload, subject): (&Workload, &Subject), stake
 
 /// A policy for the next Job, and what keeps the one that runs.
 fn ignored(survey: &Survey<'_>, (workload, subject): (&Workload, &Subject), severity: Severity) -> Remedy {
-    let job = job_of(survey, &subject.pod);
-    let ignores =
-        policy::ignore_disruptions(&*workload.kind == "CronJob", job.is_some_and(policy::has_rules));
+    let job = past::job_of(survey.view, &subject.pod);
+    let has_rules = failure_policy::has_rules(survey.view, &subject.pod);
+    let ignores = failure_policy::ignore_disruptions(&*workload.kind == "CronJob", has_rules);
     let needs = match subject.pod.spec.restart_policy {
         Some(RestartPolicy::Never) => "",
         Some(RestartPolicy::Always | RestartPolicy::OnFailure) | None => {
@@ -207,7 +207,7 @@ pub(super) fn runs_again(
 
 /// Whether a Job runs the work of an evicted pod again, and by what.
 fn job_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
-    let job = job_of(survey, &subject.pod)?;
+    let job = past::job_of(survey.view, &subject.pod)?;
     match cost(job, &subject.pod) {
         Cost::Time => Some("its failure policy ignores disruptions".to_owned()),
         Cost::Failure => Some(written_limit(job)),
@@ -235,12 +235,6 @@ fn workflow_runs_again(
     Some(words.to_owned())
 }
 
-fn job_of<'a>(survey: &'a Survey<'_>, pod: &Pod) -> Option<&'a Job> {
-    let owner = pod.meta.controller()?;
-    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
-    survey.view.jobs.by_key(&key).map(|job| &**job)
-}
-
 /// How many failures a Job bears, as it is written there.
 fn written_limit(job: &Job) -> String {
     match job.spec.backoff_limit_per_index {
@@ -250,7 +244,7 @@ fn written_limit(job: &Job) -> String {
 }
 
 fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
-    let job = job_of(survey, &subject.pod)?;
+    let job = past::job_of(survey.view, &subject.pod)?;
     let cost = cost(job, &subject.pod);
     let written = written_limit(job);
     let (severity, text) = match (cost, job.status.failed) {

@@ -9,7 +9,7 @@ mod hold;
 use std::collections::BTreeMap;
 
 use replank_facts::batch::end::End;
-use replank_facts::budget::{ignores_budgets, room, uncounted};
+use replank_facts::budget::{how_to_give_slack, ignores_budgets, uncounted};
 use replank_facts::drain::is_daemon;
 use replank_facts::workload::workload_of;
 use replank_model::object::meta::Key;
@@ -182,7 +182,7 @@ fn never(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, pods: &[&Pod]) -> Hol
             status.desired_healthy,
             status.expected_pods
         ),
-        room(survey.view, ix, scale::settled(survey, ix)),
+        how_to_give_slack(survey.view, ix, scale::settled(survey, ix)),
     )
 }
 

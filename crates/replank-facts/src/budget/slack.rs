@@ -1,4 +1,4 @@
-//! What gives a budget room that never allows an eviction.
+//! What gives slack to a budget that never allows an eviction.
 
 use replank_model::int_or_string::Rounding;
 use replank_model::object::policy::PodDisruptionBudget;
@@ -8,7 +8,7 @@ use crate::workload::workload_of;
 
 /// A change in words, for a budget that covers so many pods when all of them are there: one replica more only where it helps.
 #[must_use]
-pub fn room(view: &View, ix: Ix<PodDisruptionBudget>, expected: i32) -> String {
+pub fn how_to_give_slack(view: &View, ix: Ix<PodDisruptionBudget>, expected: i32) -> String {
     let budget = &view.pod_disruption_budgets[ix];
     let pods: Vec<_> =
         view.pods_of_budget(ix).map(|ix| &view.pods[ix]).filter(|pod| pod.is_active()).collect();
@@ -82,7 +82,7 @@ mod tests {
         let objects = objects.map(|value| Object::from_json(value).expect("a valid object"));
         let view: View = objects.map(Delta::Put).collect();
         let ix = view.pod_disruption_budgets.find(&Key::new("shop", "web")).expect("it is there");
-        room(&view, ix, i32::try_from(names.len()).expect("a few"))
+        how_to_give_slack(&view, ix, i32::try_from(names.len()).expect("a few"))
     }
 
     #[test]

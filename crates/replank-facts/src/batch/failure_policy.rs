@@ -1,6 +1,10 @@
 //! What has a Job bear the loss of pods, in words.
 
 use replank_model::object::batch::Job;
+use replank_model::object::pod::Pod;
+use replank_model::view::View;
+
+use super::past::job_of;
 
 /// The rule that ignores a pod which somebody asked to go (`DisruptionTarget`).
 const RULE: &str = "{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}";
@@ -20,8 +24,9 @@ pub fn ignore_disruptions(is_scheduled: bool, has_rules: bool) -> String {
     format!("{place}: {policy} (immutable on an existing Job)")
 }
 
-/// Whether a Job has rules of its own.
+/// Whether the Job of a pod has rules of its own.
 #[must_use]
-pub fn has_rules(job: &Job) -> bool {
-    job.spec.pod_failure_policy.as_ref().is_some_and(|policy| !policy.rules.is_empty())
+pub fn has_rules(view: &View, pod: &Pod) -> bool {
+    let of = |job: &Job| job.spec.pod_failure_policy.as_ref().is_some_and(|policy| !policy.rules.is_empty());
+    job_of(view, pod).is_some_and(of)
 }

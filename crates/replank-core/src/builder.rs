@@ -22,6 +22,8 @@ pub(crate) struct DecisionBuilder {
     waits: Vec<Waiting>,
     /// How many of these are in order by now, and not on shelves.
     sorted: usize,
+    /// The place of each of those, in the order in which they were found.
+    places: Vec<u32>,
     /// What waits besides.
     shelves: Shelves,
     /// What the decision before told.
@@ -46,6 +48,7 @@ impl DecisionBuilder {
             commands: Vec::new(),
             waits: Vec::new(),
             sorted: 0,
+            places: Vec::new(),
             shelves: Shelves::default(),
             last: WaitList::default(),
             wake: None,
@@ -136,7 +139,7 @@ impl DecisionBuilder {
                 later.retain(|one| !self.shelves.has(&one.what));
                 self.waits.append(&mut later);
             }
-            sort(&mut self.waits, self.last.own());
+            self.places = sort(&mut self.waits, &self.last);
             self.sorted = self.waits.len();
         }
         &self.waits
@@ -169,7 +172,7 @@ impl DecisionBuilder {
             true
         });
         self.shelves = shelves;
-        sort(&mut self.waits, self.last.own());
+        self.places = sort(&mut self.waits, &self.last);
         self.sorted = self.waits.len();
     }
 
@@ -181,7 +184,7 @@ impl DecisionBuilder {
     /// What was found, in order.
     pub(crate) fn finish(mut self) -> Decision {
         self.found();
-        let waiting = WaitList::new(self.waits, self.shelves);
+        let waiting = WaitList::found_as(self.waits, self.places, self.shelves);
         Decision { commands: self.commands, waiting, wake_at: self.wake, ..Decision::default() }
     }
 }

@@ -16,9 +16,17 @@ use crate::waiting::Waiting;
 #[derive(Clone, Default)]
 pub struct WaitList {
     /// What was found for this decision alone.
-    own: Arc<Vec<Waiting>>,
+    own: Arc<Own>,
     /// What others have, too; nothing of it is among the former.
     shelves: Shelves,
+}
+
+/// What was found for one decision.
+#[derive(Clone, Default)]
+struct Own {
+    waits: Vec<Waiting>,
+    /// The place of each, in the order in which they were found; empty where nobody says.
+    found: Vec<u32>,
 }
 
 /// What many decisions say alike, sorted and in parts.
@@ -32,19 +40,36 @@ impl WaitList {
     /// What is found for one decision, sorted, and what is on shelves besides: of each thing one reason, here or there.
     #[must_use]
     pub fn new(own: Vec<Waiting>, shelves: Shelves) -> Self {
-        Self { own: Arc::new(own), shelves }
+        Self::found_as(own, Vec::new(), shelves)
+    }
+
+    /// As [`WaitList::new`], with the place of each of the former in the order in which they were found.
+    #[must_use]
+    pub fn found_as(own: Vec<Waiting>, found: Vec<u32>, shelves: Shelves) -> Self {
+        Self { own: Arc::new(Own { waits: own, found }), shelves }
     }
 
     /// What was found for one decision alone, in order.
     #[must_use]
     pub fn own(&self) -> &[Waiting] {
-        &self.own
+        &self.own.waits
+    }
+
+    /// The place of each of these, in the order in which they were found: the next decision finds most of it again, in that order. Empty where nobody said.
+    #[must_use]
+    pub fn found(&self) -> &[u32] {
+        &self.own.found
+    }
+
+    /// All of it in parts, each in order: for whoever looks for what is rare.
+    pub fn parts(&self) -> impl Iterator<Item = &[Waiting]> {
+        std::iter::once(self.own()).chain(self.shelves.0.iter().map(|shelf| shelf.as_slice()))
     }
 
     /// All of it, in order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
-        Iter { own: &self.own, shelf: &[], shelves: &self.shelves.0 }
+        Iter { own: self.own(), shelf: &[], shelves: &self.shelves.0 }
     }
 
     /// The first.
@@ -56,13 +81,13 @@ impl WaitList {
     /// How many things wait.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.own.len() + self.shelves.0.iter().map(|shelf| shelf.len()).sum::<usize>()
+        self.own().len() + self.shelves.0.iter().map(|shelf| shelf.len()).sum::<usize>()
     }
 
     /// Whether nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.own.is_empty() && self.shelves.is_empty()
+        self.own().is_empty() && self.shelves.is_empty()
     }
 
     /// A copy that shares nothing.
@@ -80,7 +105,8 @@ impl WaitList {
         if next.is_empty() {
             return self;
         }
-        let (mut own, mut more) = (Arc::unwrap_or_clone(self.own), Arc::unwrap_or_clone(next.own));
+        let (mut own, mut more) =
+            (Arc::unwrap_or_clone(self.own).waits, Arc::unwrap_or_clone(next.own).waits);
         let mut shelves = self.shelves;
         if shelves.is_empty() {
             shelves = next.shelves;
@@ -99,8 +125,8 @@ impl WaitList {
     /// Tells of each thing that does not wait as in an earlier list what it waited on, if it did, and what it waits on now.
     pub fn changes_since(&self, earlier: &Self, mut tell: impl FnMut(Option<&Waiting>, Option<&Waiting>)) {
         let (after, before) = self.shelves.unlike(&earlier.shelves);
-        let mut before = Iter { own: &earlier.own, shelf: &[], shelves: &before }.peekable();
-        let mut after = Iter { own: &self.own, shelf: &[], shelves: &after }.peekable();
+        let mut before = Iter { own: earlier.own(), shelf: &[], shelves: &before }.peekable();
+        let mut after = Iter { own: self.own(), shelf: &[], shelves: &after }.peekable();
         loop {
             let order = match (before.peek(), after.peek()) {
                 (None, None) => return,

@@ -47,7 +47,12 @@ impl Crashes {
 
     /// A decision was taken.
     pub(super) fn decided(&mut self, decision: &Decision) {
-        let Some((at, whose)) = decision.waiting.iter().find_map(halted_at) else { return };
+        // Every decision is asked, and hardly one has any: so parts are looked through, and put in order only where something is found.
+        let first = |part: &'_ [Waiting]| {
+            part.iter().find_map(|waiting| Some((waiting.what.clone(), halted_at(waiting)?)))
+        };
+        let found = decision.waiting.parts().filter_map(first).min_by(|(a, _), (b, _)| a.cmp(b));
+        let Some((_, (at, whose))) = found else { return };
         if self.halted.as_ref().is_none_or(|(since, _)| *since != at) {
             let is_counted = |node: Option<&NodeName>| match whose {
                 Whose::All => true,

@@ -3,7 +3,6 @@
 use replank_model::delta::Delta;
 use replank_model::object::{Kind, Object};
 use replank_model::view::Change;
-use rustc_hash::FxHashMap;
 
 /// Changes of one stream, in the order in which they happened.
 ///
@@ -12,8 +11,31 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     deltas: Vec<Delta>,
-    /// Where the last change of an object is, by its slot.
-    last: FxHashMap<u32, usize>,
+    last: Last,
+}
+
+/// Where the last change of each object is, by its slot. Nothing is cleared when all is taken, which happens several times a second.
+#[derive(Debug, Default)]
+struct Last {
+    /// How often all was taken before the change, and where it is.
+    at: Vec<Option<(u32, u32)>>,
+    taken: u32,
+}
+
+impl Last {
+    fn get(&self, slot: u32) -> Option<usize> {
+        let (taken, at) = (*self.at.get(slot as usize)?)?;
+        (taken == self.taken).then_some(at as usize)
+    }
+
+    fn set(&mut self, slot: u32, at: Option<usize>) {
+        let slot = slot as usize;
+        if slot >= self.at.len() {
+            self.at.resize(slot + 1, None);
+        }
+        let at = at.map(|at| u32::try_from(at).expect("fewer than 2^32 changes at a time"));
+        self.at[slot] = at.map(|at| (self.taken, at));
+    }
 }
 
 impl Backlog {
@@ -39,15 +61,15 @@ impl Backlog {
         let Some(slot) = slot else {
             if let Change::Object { slot, .. } = change {
                 // What changes from here on is shown after this.
-                self.last.remove(slot);
+                self.last.set(*slot, None);
             }
             return self.deltas.push(delta);
         };
-        let known = self.last.get(&slot).and_then(|at| self.deltas.get_mut(*at));
+        let known = self.last.get(slot).and_then(|at| self.deltas.get_mut(at));
         match known.filter(|known| is_same(known, &delta)) {
             Some(known) => *known = delta,
             None => {
-                self.last.insert(slot, self.deltas.len());
+                self.last.set(slot, Some(self.deltas.len()));
                 self.deltas.push(delta);
             }
         }
@@ -55,7 +77,7 @@ impl Backlog {
 
     /// Takes all of it.
     pub(super) fn take(&mut self) -> Vec<Delta> {
-        self.last.clear();
+        self.last.taken += 1;
         std::mem::take(&mut self.deltas)
     }
 

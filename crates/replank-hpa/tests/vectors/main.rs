@@ -14,7 +14,7 @@ fn answers_are_as_recorded() {
         Kind::Scheduler(_) => Coverage::NotHere("replank-schedule"),
         Kind::Hpa => Coverage::Checked(hpa::check),
         Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {
-            Coverage::NotHere("replank-model")
+            Coverage::NotHere("replank-oracle")
         }
     });
 }

@@ -19,7 +19,7 @@ fn definitions_are_judged_as_by_the_server() {
         Kind::Scheduler(_) => Coverage::NotHere("replank-schedule"),
         Kind::Hpa => Coverage::NotHere("replank-hpa"),
         Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {
-            Coverage::NotHere("replank-model")
+            Coverage::NotHere("replank-oracle")
         }
     });
 }

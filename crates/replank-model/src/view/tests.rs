@@ -1,5 +1,7 @@
 //! Old news, and objects that cannot be read.
 
+mod label_classes;
+
 use serde_json::json;
 
 use super::*;

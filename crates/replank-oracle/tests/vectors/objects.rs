@@ -1,7 +1,5 @@
 //! Objects survive the way into their typed form and back: nothing that was in the JSON is lost.
 
-#![expect(clippy::disallowed_methods, reason = "a test reads what was recorded")]
-
 use std::io::Read;
 use std::path::PathBuf;
 

@@ -15,7 +15,7 @@ fn answers_are_as_recorded() {
         Kind::Scheduler(_) => Coverage::Checked(scheduler::check),
         Kind::Hpa => Coverage::NotHere("replank-hpa"),
         Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {
-            Coverage::NotHere("replank-model")
+            Coverage::NotHere("replank-oracle")
         }
     });
 }

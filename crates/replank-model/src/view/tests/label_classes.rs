@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::delta::Delta;
+use crate::object::meta::Key;
+use crate::object::{Kind, Object, ObjectRef};
+use crate::selector::Selector;
+use crate::view::View;
 use proptest::prelude::*;
-use replank_model::delta::Delta;
-use replank_model::object::meta::Key;
-use replank_model::object::{Kind, Object, ObjectRef};
-use replank_model::selector::Selector;
-use replank_model::view::View;
 use serde_json::{Value, json};
 
 const APPS: [&str; 3] = ["web", "api", "db"];
@@ -83,10 +83,10 @@ proptest! {
             for (budget, object) in view.pod_disruption_budgets.unordered() {
                 let selector = object.spec.selector.as_ref().expect("given").compile().expect("valid");
                 let expected = matching(&view, &selector);
-                let covered: BTreeSet<u32> = view.pods_of_budget(budget).map(replank_model::view::Ix::raw).collect();
+                let covered: BTreeSet<u32> = view.pods_of_budget(budget).map(crate::view::Ix::raw).collect();
                 prop_assert_eq!(&covered, &expected);
                 let selected: BTreeSet<u32> =
-                    view.select_pods(&"shop".into(), &selector).map(replank_model::view::Ix::raw).collect();
+                    view.select_pods(&"shop".into(), &selector).map(crate::view::Ix::raw).collect();
                 prop_assert_eq!(&selected, &expected);
                 for (pod, _) in view.pods.unordered() {
                     prop_assert_eq!(view.budgets_of(pod).contains(&budget), expected.contains(&pod.raw()));

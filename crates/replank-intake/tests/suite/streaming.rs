@@ -1,4 +1,4 @@
-//! A large list goes through without being held. Alone in its process, because it looks at the process's memory.
+//! A large list goes through without being held. What the process holds tells; other tests run in it, for which half of the list's size is left.
 
 use std::io::{self, Read};
 
@@ -59,5 +59,5 @@ fn a_list_is_not_held_in_memory() {
     .expect("bytes can be opened");
     assert!(items > BYTES / 100, "{items}");
     let grown = peak_kib().unwrap_or(0).saturating_sub(before);
-    assert!(grown < 20 << 10, "memory grew by {grown} KiB while {BYTES} bytes were read");
+    assert!(grown < (BYTES >> 11) as u64, "memory grew by {grown} KiB while {BYTES} bytes were read");
 }

@@ -6,12 +6,14 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 
 use crate::assets::Assets;
-use crate::client::Client;
+use crate::client::{Client, Method};
 
 /// How long the API server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -31,6 +33,8 @@ fn data_in(folder: &Path) -> PathBuf {
 /// A control plane that runs; it ends when this is dropped.
 #[derive(Debug)]
 pub struct ControlPlane {
+    /// Part of the name of its etcd and of its users' tokens: whoever answers on one of its ports is itself.
+    name: String,
     folder: PathBuf,
     assets: Assets,
     /// The last one started is ended first.
@@ -70,8 +74,9 @@ impl ControlPlane {
 
     fn try_begin(assets: &Assets, folder: &Path, audited: bool) -> Result<Self> {
         let (client, etcd) = (Client::new("http://127.0.0.1:1"), Client::new("http://127.0.0.1:1"));
-        let (folder, assets) = (folder.to_owned(), assets.clone());
-        let mut plane = Self { folder, assets, processes: Vec::new(), api_server: Vec::new(), client, etcd };
+        let (name, folder, assets) = (new_name(), folder.to_owned(), assets.clone());
+        let mut plane =
+            Self { name, folder, assets, processes: Vec::new(), api_server: Vec::new(), client, etcd };
         plane.start_all(audited)?;
         Ok(plane)
     }
@@ -89,8 +94,12 @@ impl ControlPlane {
     pub fn kubeconfig_of(&self, user: &str) -> Result<PathBuf> {
         let path = self.folder.join(format!("kubeconfig-{user}"));
         let text = fs::read_to_string(self.kubeconfig())?;
-        fs::write(&path, text.replace("token: admintoken", &format!("token: {user}token")))?;
+        fs::write(&path, text.replace(&self.token("admin"), &self.token(user)))?;
         Ok(path)
+    }
+
+    fn token(&self, user: &str) -> String {
+        format!("{user}-{}", self.name)
     }
 
     /// Speaks to its API server as an administrator.
@@ -162,26 +171,28 @@ impl ControlPlane {
             "openssl cannot make a key"
         );
         let users = ["admin"].iter().chain(&AUDITED);
-        let tokens = users.map(|user| format!("{user}token,{user},{user},\"system:masters\"\n"));
+        let tokens = users.map(|user| format!("{},{user},{user},\"system:masters\"\n", self.token(user)));
         fs::write(path("tokens.csv"), tokens.collect::<String>())?;
         fs::write(path("audit.yaml"), audit_policy())?;
-        fs::write(self.kubeconfig(), kubeconfig(api))?;
+        fs::write(self.kubeconfig(), kubeconfig(api, &self.token("admin")))?;
         fs::write(path("scheduler.yaml"), scheduler(&path("kubeconfig")))?;
 
         let url = |port| format!("http://127.0.0.1:{port}");
         self.start(
             ETCD,
             &[
+                format!("--name={}", self.name),
                 format!("--data-dir={}", data_in(&folder).display()),
                 format!("--listen-client-urls={}", url(etcd)),
                 format!("--advertise-client-urls={}", url(etcd)),
                 format!("--listen-peer-urls={}", url(peer)),
                 format!("--initial-advertise-peer-urls={}", url(peer)),
-                format!("--initial-cluster=default={}", url(peer)),
+                format!("--initial-cluster={}={}", self.name, url(peer)),
                 "--unsafe-no-fsync".to_owned(),
             ],
         )?;
         self.etcd = Client::new(url(etcd));
+        self.wait_for_etcd()?;
         self.api_server = [
             format!("--etcd-servers={}", url(etcd)),
             format!("--secure-port={api}"),
@@ -262,22 +273,44 @@ impl ControlPlane {
         Ok(format!("http://{}", address.with_context(|| format!("kubectl proxy says {line:?}"))?))
     }
 
-    fn wait_for(&mut self, path: &str) -> Result<()> {
+    /// An etcd that cannot have its port ends, and another plane's may answer there: two API servers on it would see each other's objects.
+    fn wait_for_etcd(&self) -> Result<()> {
         let begun = Instant::now();
         loop {
-            if let Ok(answer) = self.client.send(crate::Method::Get, path, None)
+            if let Ok(answer) = self.etcd.send(Method::Post, "/v3/cluster/member/list", Some(&json!({})))
                 && answer.status == 200
             {
+                let name = &answer.body["members"][0]["name"];
+                ensure!(*name == self.name, "the etcd that answers is {name}, and not {}", self.name);
                 return Ok(());
             }
-            ensure!(
-                begun.elapsed() < PATIENCE,
-                "{path} does not answer after {} s: see the logs in {}",
-                PATIENCE.as_secs(),
-                self.folder.display()
-            );
-            std::thread::sleep(Duration::from_millis(100));
+            self.still_waits(begun, ETCD)?;
         }
+    }
+
+    fn wait_for(&self, path: &str) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            if let Ok(answer) = self.client.send(Method::Get, path, None) {
+                ensure!(answer.status != 401, "the API server that answers is another plane's");
+                if answer.status == 200 {
+                    return Ok(());
+                }
+            }
+            self.still_waits(begun, path)?;
+        }
+    }
+
+    /// A pause before it is asked again.
+    fn still_waits(&self, begun: Instant, asked: &str) -> Result<()> {
+        ensure!(
+            begun.elapsed() < PATIENCE,
+            "{asked} does not answer after {} s: see the logs in {}",
+            PATIENCE.as_secs(),
+            self.folder.display()
+        );
+        std::thread::sleep(Duration::from_millis(100));
+        Ok(())
     }
 }
 
@@ -318,7 +351,13 @@ fn first_child(id: u32) -> Option<u32> {
     children.split_whitespace().next()?.parse().ok()
 }
 
-/// Three ports that nobody listens on.
+/// No other plane that runs on this machine has it.
+fn new_name() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Three ports that nobody listens on: yet, as another plane may be given the same ones before ours are bound.
 fn free_ports() -> Result<[u16; 3]> {
     let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0"));
     let mut ports = [0; 3];
@@ -328,12 +367,12 @@ fn free_ports() -> Result<[u16; 3]> {
     Ok(ports)
 }
 
-fn kubeconfig(port: u16) -> String {
+fn kubeconfig(port: u16, token: &str) -> String {
     format!(
         "apiVersion: v1
 kind: Config
 clusters: [{{name: real, cluster: {{server: \"https://127.0.0.1:{port}\", insecure-skip-tls-verify: true}}}}]
-users: [{{name: admin, user: {{token: admintoken}}}}]
+users: [{{name: admin, user: {{token: {token}}}}}]
 contexts: [{{name: real, context: {{cluster: real, user: admin}}}}]
 current-context: real
 "

@@ -57,6 +57,7 @@ impl DecisionBuilder {
 
     /// Says what the decision before told: the more is told again, the sooner it is in order.
     pub(crate) fn follow(&mut self, last: WaitList) {
+        self.waits.reserve(last.own().len());
         self.last = last;
     }
 

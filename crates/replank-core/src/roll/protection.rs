@@ -122,12 +122,10 @@ fn protect(ctx: &mut Context<'_>, group: &NodeGroup, roll: &GroupRoll<'_>) {
     let mut tagged = written.len();
     for (id, name) in &roll.nodes.unprotected {
         let member = ctx.member(name);
-        let Some(instance) = view.instances().get(id).filter(|_| member.group == group.name) else {
-            continue;
-        };
-        if !waits(ctx, member) {
+        if member.group != group.name || !waits(ctx, member) {
             continue;
         }
+        let Some(instance) = view.instances().get(id) else { continue };
         let (key, effect) = if written.binary_search(&instance.id.as_str()).is_ok() {
             (key(ctx, &instance.id, true), set(group, &instance.id, true))
         } else if tagged < PROTECTED_MAX {

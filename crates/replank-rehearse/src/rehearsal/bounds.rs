@@ -70,7 +70,7 @@ pub(super) struct Runaway {
     pub(super) reason: String,
 }
 
-/// Counts what is made and changed.
+/// Counts what is made; and what changes, from half of the events that a rehearsal may have on. Hardly any has so many, and what ran away is what went on changing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter(Rc<RefCell<Counts>>);
 
@@ -78,7 +78,9 @@ pub(super) struct Counter(Rc<RefCell<Counts>>);
 struct Counts {
     pods: Made,
     others: Made,
-    /// Changes of each object that is there, by kind and slot: every change is counted, so names are read where something has run away.
+    /// After how many events changes were counted first.
+    since: Option<u64>,
+    /// Changes of each object that is there, by kind and slot: names are read where something has run away.
     changed: FxHashMap<Kind, BySlot<u32>>,
     /// The same of kinds that no decision reads: those have no slots.
     named: FxHashMap<Key, u32>,
@@ -185,7 +187,12 @@ impl fmt::Display for Maker {
 impl Counter {
     /// What is beyond the bounds, if anything is; the view has what was counted.
     pub(super) fn beyond(&self, bounds: Bounds, events: u64, view: &View) -> Option<Runaway> {
-        let counts = self.0.borrow();
+        let mut counts = self.0.borrow_mut();
+        let since = match counts.since {
+            Some(since) => since,
+            None if events > bounds.events / 2 => *counts.since.insert(events),
+            None => events,
+        };
         let made = counts.pods.beyond(bounds.pods, "pods");
         if let Some(beyond) = made.or_else(|| counts.others.beyond(bounds.others, "objects")) {
             return Some(beyond);
@@ -198,8 +205,9 @@ impl Counter {
                 what: busiest
                     .map_or_else(|| "rehearsal".to_owned(), |((kind, key), _)| format!("{kind} {key}")),
                 reason: format!(
-                    "ran away: {} changes, {events} events in all, where a rehearsal of this cluster may have {}{}",
+                    "ran away: {} changes in the last {} events of {events}, where a rehearsal of this cluster may have {}{}",
                     busiest.map_or(0, |(_, changes)| changes),
+                    events - since,
                     bounds.events,
                     busiest.map_or_else(String::new, |(_, most)| others(counts(), most, "had"))
                 ),
@@ -231,6 +239,9 @@ impl Observer for Counter {
         let mut counts = self.0.borrow_mut();
         if old.is_none() {
             counts.made(object, view);
+        }
+        if counts.since.is_none() {
+            return;
         }
         match new {
             Some(_) => counts.count(*slot, object),
@@ -322,15 +333,18 @@ mod tests {
         world.observe(Box::new(counter.clone()));
         let bounds = Bounds { pods: 50, others: 10, events: u64::MAX };
         assert_eq!(counter.beyond(bounds, 0, world.view()), None);
+        let events = Bounds { pods: u64::MAX, others: u64::MAX, events: 10 };
+        assert_eq!(counter.beyond(events, 6, world.view()), None, "changes are counted from here on");
         world.pass(Span::from_secs(10));
         let beyond = counter.beyond(bounds, world.events(), world.view()).expect("62 pods are beyond 50");
         assert_eq!(beyond.what, "ReplicaSet shop/wild");
         assert!(beyond.reason.contains("it made 60 of 62 pods"), "{}", beyond.reason);
         assert!(!beyond.reason.contains("other"), "2 of 62 are none of it: {}", beyond.reason);
-        let events = Bounds { pods: u64::MAX, others: u64::MAX, events: 10 };
         let beyond = counter.beyond(events, world.events(), world.view());
         let beyond = beyond.expect("62 pods are more than 10 events");
-        assert!(beyond.reason.contains("events in all"), "{}", beyond.reason);
+        assert_eq!(beyond.what, "ReplicaSet shop/wild");
+        let expected = format!("changes in the last {} events of {}", world.events() - 6, world.events());
+        assert!(beyond.reason.contains(&expected), "{}", beyond.reason);
     }
 
     #[test]

@@ -9,7 +9,8 @@
 //!   tolerates the cordon, and goes with it;
 //! - a node is new if its object was created after the run began. As many as are gone have to become Ready; until then the group is short, which is written down with
 //!   the moment (note [`mark::AWAITED`]), and the run waits for as long as the plan says (`external.wait`);
-//! - a node that becomes as the target says without being replaced (its kubelet was upgraded in place) is its own successor: it is uncordoned;
+//! - a node that becomes as the target says without being replaced (its kubelet was upgraded in place) is its own successor: it is uncordoned once it is Ready, and at the
+//!   latest when the run ends;
 //! - the end gives nothing back, and no way leads back from what somebody else has done: nodes that are not replaced are uncordoned, the others are told.
 
 use std::collections::{BTreeMap, BTreeSet};

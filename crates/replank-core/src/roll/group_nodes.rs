@@ -36,14 +36,14 @@ pub(super) struct GroupNodes {
     pub(super) retained: BTreeSet<NodeName>,
     /// Old nodes that are empty, and that somebody else is to replace.
     pub(super) drained: BTreeSet<NodeName>,
-    /// Old nodes that are by now as the plan says: they are to be uncordoned.
+    /// Old nodes that are by now as the plan says, and Ready: they are to be uncordoned.
     pub(super) upgraded: BTreeSet<NodeName>,
     /// Old nodes that are not ours to touch.
     pub(super) aside: BTreeSet<NodeName>,
     /// Chosen nodes that their provisioners replace.
     pub(super) kept: BTreeSet<NodeName>,
     pub(super) usable: BTreeSet<NodeName>,
-    /// New nodes that do not count.
+    /// New nodes that do not count, and old ones that are as the plan says and not Ready.
     pub(super) arriving: BTreeSet<NodeName>,
     pub(super) surplus: BTreeSet<NodeName>,
     pub(super) leaving: BTreeSet<NodeName>,

@@ -203,6 +203,9 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         }
         let at_end = if leaves_nothing { AtEnd::Uncordon } else { ctx.scope.plan.care.at_end };
         release_unbegun(ctx, roll, at_end);
+        if ctx.scope.is_external() {
+            release_upgraded(ctx, roll);
+        }
         say_leaving(ctx, roll);
         if let Some(at) = halted_at(roll) {
             leave_taken(ctx, roll, at);
@@ -278,6 +281,14 @@ fn release_unbegun(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at_end: AtEnd) {
                 queue(ctx, ctx.member(name));
             }
         }
+    }
+}
+
+/// Uncordons the nodes that somebody has upgraded in place, Ready or not: nobody else would.
+fn release_upgraded(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    let marked = roll.nodes.arriving.iter().filter(|name| ctx.member(name).expires.is_some());
+    for name in roll.nodes.upgraded.iter().chain(marked.collect::<Vec<_>>()) {
+        release(ctx, name);
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) enum NodeState {
     Bystander,
     /// New, and it counts: Ready, with its DaemonSet pods Ready, and healthy in its target groups.
     Usable,
-    /// New, and it does not count yet.
+    /// New, and it does not count yet; or upgraded in place, and not Ready.
     Arriving {
         /// DaemonSet pods that are missing or not Ready.
         daemon_pods_missing: u32,
@@ -140,7 +140,7 @@ pub(super) enum NodeState {
     Retained { since: Time },
     /// Old and empty: somebody else is to replace it.
     Drained { since: Time },
-    /// Old, marked by us, and by now as the plan says: it is its own successor.
+    /// Old, marked by us, by now as the plan says, and Ready: it is its own successor.
     Upgraded,
     /// Brought by somebody else since the run began, and not as the plan says.
     OtherNode,
@@ -459,7 +459,12 @@ fn state_of_others(
     }
     let is_ours = found.as_ref().is_some_and(|found| found.is_of_run(&scope.run));
     if is_as_planned {
-        return if is_ours && node.is_ready() { NodeState::Upgraded } else { NodeState::Bystander };
+        return match (is_ours, node.is_ready()) {
+            (true, true) => NodeState::Upgraded,
+            // A kubelet that is being upgraded is away for a while.
+            (true, false) => NodeState::Arriving { daemon_pods_missing: 0, target: None },
+            (false, true | false) => NodeState::Bystander,
+        };
     }
     if !is_chosen {
         return NodeState::Bystander;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use replank_model::object::Object;
+use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::node::Node;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Effect, KubernetesEffect, NodeRole};
@@ -209,6 +210,60 @@ fn a_node_whose_kubelet_was_upgraded_in_place_is_its_own_successor() {
         done.map(|(at, _, _)| *at).max().unwrap_or_else(|| panic!("no {word}\n{}", stage.story()))
     };
     assert!(last("/record-end/") > last("/release/"), "{}", stage.story());
+}
+
+/// Somebody upgrades the kubelet of the node that is empty; it is not Ready from then on.
+fn upgraded_and_away(stage: &mut Stage) -> String {
+    stage.run_until("an empty node", DAY, |stage| !with_role(stage, NodeRole::Drained).is_empty());
+    let name = with_role(stage, NodeRole::Drained)[0].clone();
+    let mut away = node_of(stage, &name);
+    away.status.node_info.kubelet_version = "v1.36.1".into();
+    stage.broken_nodes.insert(away.name());
+    stage.put(with_ready(away, stage.now, ConditionStatus::Unknown));
+    name
+}
+
+fn with_ready(mut node: Node, at: Time, status: ConditionStatus) -> Node {
+    let mut ready = condition::find(&node.status.conditions, "Ready").expect("it has one").clone();
+    (ready.status, ready.last_transition_time) = (status, Some(at));
+    node.status.conditions = vec![ready].into();
+    node
+}
+
+#[test]
+fn a_node_that_is_not_ready_after_its_upgrade_is_waited_for() {
+    let mut stage = stage(spec(), None);
+    for _ in 0..3 {
+        let name = upgraded_and_away(&mut stage);
+        let drains = stage.keys_done().len();
+        for _ in 0..300 {
+            assert_eq!(stage.tick(), None, "{}", stage.story());
+        }
+        assert_eq!(role(&stage, &name), Some(NodeRole::Drained), "{}", stage.story());
+        assert_eq!(stage.keys_done().len(), drains, "nothing else is begun\n{}", stage.story());
+        assert!(stage.seen.contains_key("nodeReady"), "{:?}", stage.seen.keys());
+        stage.broken_nodes.clear();
+        stage.put(with_ready(node_of(&stage, &name), stage.now, ConditionStatus::True));
+        stage.run_until("its release", DAY, |stage| role(stage, &name).is_none());
+    }
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    assert_is_clean(&stage);
+}
+
+#[test]
+fn a_node_that_never_is_ready_after_its_upgrade_is_named_and_left_uncordoned() {
+    let mut stage = stage(spec(), None);
+    let name = upgraded_and_away(&mut stage);
+    let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
+    assert!(kinds(&why).contains("instanceLate"), "{why:?}");
+    assert!(why.iter().any(|waiting| waiting.to_string().contains(&name)), "{why:?}");
+    assert_is_clean(&stage);
+    let mut stage = self::stage(spec(), None);
+    upgraded_and_away(&mut stage);
+    stage.tick();
+    stage.core.intend(Intent::Cancelled);
+    assert!(matches!(stage.run(DAY), End::Cancelled(_)), "{}", stage.story());
+    assert_is_clean(&stage);
 }
 
 #[test]

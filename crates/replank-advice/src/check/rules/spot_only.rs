@@ -1,5 +1,8 @@
 //! Pods that run on spot capacity only: it may be gone at the moment when new nodes are launched.
 
+use std::collections::BTreeSet;
+
+use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
@@ -23,12 +26,21 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::SpotOnly,
             severity: Severity::Info,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            reason: format!("{} that fit on spot nodes only: they cannot move without spot capacity", pods(count)),
+            reason: format!(
+                "{} that fit on spot nodes only: they cannot move without spot capacity",
+                pods(count)
+            ),
             remedy: format!(
-                "kubectl -n {} get {} -o yaml   # allow some replicas on on-demand nodes, or roll the spot groups one after the other",
+                "kubectl -n {} get {} -o yaml   # allow some replicas on on-demand nodes, or {}",
                 workload.key.namespace,
-                workload.argument()
-            ).into(),
+                workload.argument(),
+                if spot_groups(survey, &subject.pod) > 1 {
+                    "roll the spot groups one after the other"
+                } else {
+                    "add a spot group of other instance types"
+                }
+            )
+            .into(),
         });
     }
     findings
@@ -39,11 +51,18 @@ fn may_run_elsewhere(survey: &Survey<'_>, pod: &Pod) -> bool {
     others.any(|(_, node)| daemon::is_eligible(&pod.spec, node))
 }
 
+/// In how many groups there are spot nodes that a pod fits on.
+fn spot_groups(survey: &Survey<'_>, pod: &Pod) -> usize {
+    let fits = |node: &Node| is_spot(node) && daemon::is_eligible(&pod.spec, node);
+    let nodes = survey.view.nodes.unordered().map(|(_, node)| node).filter(|node| fits(node));
+    nodes.filter_map(|node| survey.group_of(node)).collect::<BTreeSet<_>>().len()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{found, node, service};
+    use super::super::stage::{found, node, remedies, service};
     use super::*;
 
     fn with(selector: &Value) -> Vec<String> {
@@ -68,5 +87,24 @@ mod tests {
             ]
         );
         assert_eq!(with(&json!({})), [""; 0]);
+    }
+
+    #[test]
+    fn several_spot_groups_can_be_rolled_one_after_the_other() {
+        let spot = |name: &str, group: &str| {
+            let mut spot = node(name, "a");
+            spot["metadata"]["labels"]["eks.amazonaws.com/capacityType"] = json!("SPOT");
+            spot["metadata"]["labels"]["eks.amazonaws.com/nodegroup"] = json!(group);
+            spot
+        };
+        let web = || {
+            let selector = json!({"eks.amazonaws.com/capacityType": "SPOT"});
+            service("web", &["s"], &json!({"spec": {"nodeSelector": selector}}))
+        };
+        let of = |nodes: Vec<Value>| remedies(Rule::SpotOnly, [nodes, web()].concat()).concat();
+        let one = of(vec![spot("s", "spot"), spot("t", "spot")]);
+        assert!(one.contains("add a spot group") && !one.contains("one after the other"), "{one}");
+        let two = of(vec![spot("s", "spot"), spot("t", "spot-b")]);
+        assert!(two.contains("one after the other") && !two.contains("add a spot group"), "{two}");
     }
 }

@@ -61,11 +61,6 @@ impl WaitList {
         &self.own.found
     }
 
-    /// All of it in parts, each in order: for whoever looks for what is rare.
-    pub fn parts(&self) -> impl Iterator<Item = &[Waiting]> {
-        std::iter::once(self.own()).chain(self.shelves.0.iter().map(|shelf| shelf.as_slice()))
-    }
-
     /// All of it, in order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {

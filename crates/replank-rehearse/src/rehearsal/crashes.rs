@@ -47,12 +47,9 @@ impl Crashes {
 
     /// A decision was taken.
     pub(super) fn decided(&mut self, decision: &Decision) {
-        // Every decision is asked, and hardly one has any: so parts are looked through, and put in order only where something is found.
-        let first = |part: &'_ [Waiting]| {
-            part.iter().find_map(|waiting| Some((waiting.what.clone(), halted_at(waiting)?)))
-        };
-        let found = decision.waiting.parts().filter_map(first).min_by(|(a, _), (b, _)| a.cmp(b));
-        let Some((_, (at, whose))) = found else { return };
+        // That a run halts is said of the run, which comes before all else that waits.
+        let said = decision.waiting.first().filter(|first| first.what == Subject::Run);
+        let Some((at, whose)) = said.and_then(halted_at) else { return };
         if self.halted.as_ref().is_none_or(|(since, _)| *since != at) {
             let is_counted = |node: Option<&NodeName>| match whose {
                 Whose::All => true,

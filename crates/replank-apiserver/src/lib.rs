@@ -18,7 +18,7 @@ pub use json::Store;
 pub use server::{
     About, Api, ApiError, Caller, Cause, Conversion, Custom, DISRUPTION_TARGET, DeleteOptions, Effect,
     EventRecord, EventType, Eviction, EvictionRefusal, FOREGROUND, HookCall, HookPurpose, Hooks, ORPHAN,
-    Propagation, ResourceName, ResourceType, Serving, Teller, quota, set_allowed_condition,
+    PodWebhook, Propagation, ResourceName, ResourceType, Serving, Teller, quota, set_allowed_condition,
     set_disruption_condition,
 };
 pub use template_hash::template_hash;

@@ -1,4 +1,4 @@
-//! Security groups of pods: which pods have some of their own, how many of them an instance takes, and what the VPC CNI plugin is told.
+//! Security groups of pods: which pods have some of their own, what a new one asks for, how many of them an instance takes, and what the VPC CNI plugin is told.
 //!
 //! A SecurityGroupPolicy selects pods when they are created. Each of them gets a branch network interface with the policy's security groups, and the resource
 //! `vpc.amazonaws.com/pod-eni` in its first container (aws/amazon-vpc-resource-controller-k8s, commit b8d42511: webhooks/core/pod_webhook.go, pkg/utils/helper.go
@@ -14,6 +14,7 @@ use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodSpec};
 use replank_model::object::render;
 use replank_model::object::workload::DaemonSet;
+use replank_model::quantity::{Format, Quantity};
 use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::{Namespace, Text};
 use replank_model::view::View;
@@ -21,6 +22,9 @@ use serde_json::Value;
 
 /// The resource of which a node has as many as branch interfaces.
 pub const POD_ENI: &str = "vpc.amazonaws.com/pod-eni";
+/// The kind of the policies, and its API group.
+const KIND: &str = "SecurityGroupPolicy";
+const GROUP: &str = "vpcresources.k8s.aws";
 /// The label of pods on Fargate, which have a machine of their own.
 const FARGATE: &str = "eks.amazonaws.com/fargate-profile";
 /// Branch interfaces by instance type.
@@ -54,10 +58,17 @@ impl Policies {
     /// Those of a view.
     #[must_use]
     pub fn of(view: &View) -> Self {
+        Self::read(view.others().filter(|one| &*one.kind == KIND && one.group() == GROUP))
+    }
+
+    /// Those of one namespace.
+    fn of_namespace(view: &View, namespace: &Namespace) -> Self {
+        Self::read(view.others_in(GROUP, KIND, namespace))
+    }
+
+    fn read<'o>(all: impl Iterator<Item = &'o Arc<Other>>) -> Self {
         let mut by_namespace: BTreeMap<Namespace, Vec<Policy>> = BTreeMap::new();
-        let is_one =
-            |one: &&Arc<Other>| &*one.kind == "SecurityGroupPolicy" && one.group() == "vpcresources.k8s.aws";
-        for one in view.others().filter(is_one) {
+        for one in all {
             if let Some(policy) = Policy::read(one) {
                 by_namespace.entry(one.meta.namespace.clone()).or_default().push(policy);
             }
@@ -111,6 +122,25 @@ impl Policy {
         let key = Key { namespace: pod.meta.namespace.clone(), name: name.into() };
         view.other("", "ServiceAccount", &key).map_or(asks, |account| has(accounts, &account.meta.labels))
     }
+}
+
+/// A new pod as the webhook of EKS's control plane leaves it: where a policy selects it, its first container asks for a branch interface.
+#[must_use]
+pub fn with_interface(view: &View, mut pod: Arc<Pod>) -> Arc<Pod> {
+    let policies = Policies::of_namespace(view, &pod.meta.namespace);
+    let is_windows = pod.spec.node_selector.value("kubernetes.io/os") == Some("windows");
+    if policies.by_namespace.is_empty() || is_windows || requests(&pod.spec) {
+        return pod;
+    }
+    if policies.groups_of(view, &pod).is_some() {
+        let spec = Arc::make_mut(&mut Arc::make_mut(&mut pod).spec);
+        if let Some(first) = spec.containers.first_mut() {
+            let one = Quantity::from_units(1, Format::DecimalSi);
+            first.resources.limits.set(POD_ENI, one.clone());
+            first.resources.requests.set(POD_ENI, one);
+        }
+    }
+    pod
 }
 
 fn requests(spec: &PodSpec) -> bool {
@@ -172,6 +202,7 @@ fn setting(containers: &Value, name: &str) -> Option<Option<Text>> {
 #[cfg(test)]
 mod tests {
     use replank_model::delta::Delta;
+    use replank_model::object::resources::Resources;
     use serde_json::json;
 
     use super::*;
@@ -234,6 +265,38 @@ mod tests {
         let own = policies.groups_of(&pods, &cart).expect("a policy selects it");
         assert_eq!(own.len(), 2, "no policy is asked of this view: {own:?}");
         assert_eq!(Policies::of(&pods).groups_of(&pods, &cart), None);
+    }
+
+    #[test]
+    fn a_new_pod_that_a_policy_selects_asks_for_an_interface() {
+        let asks = |objects: Vec<Value>| {
+            let view = view(objects);
+            let pod = view.pods.unordered().next().expect("a pod").1.clone();
+            let new = with_interface(&view, pod.clone());
+            assert_eq!(requests(&new.spec), !Arc::ptr_eq(&new, &pod), "nothing else is changed");
+            let of = |resources: &Resources| resources.get(POD_ENI).map(Quantity::value);
+            let of = |spec: &PodSpec, at: usize| {
+                let resources = &spec.containers[at].resources;
+                (of(&resources.requests), of(&resources.limits))
+            };
+            (of(&new.spec, 0), of(&new.spec, 1))
+        };
+        let two = |more: Value| {
+            let mut two = pod(json!({"spec": {"containers": [{"name": "c"}, {"name": "side"}]}}));
+            crate::testing::merge(&mut two, more);
+            two
+        };
+        let selecting = || policy(json!({"podSelector": {"matchLabels": {"app": "cart"}}}));
+        let (one, none) = ((Some(1), Some(1)), (None, None));
+        assert_eq!(asks(vec![two(json!({})), selecting()]), (one, none));
+        assert_eq!(asks(vec![two(json!({}))]), (none, none));
+        assert_eq!(
+            asks(vec![two(json!({"metadata": {"labels": {"app": "search"}}})), selecting()]),
+            (none, none)
+        );
+        assert_eq!(asks(vec![two(json!({"spec": {"hostNetwork": true}})), selecting()]), (none, none));
+        let windows = json!({"spec": {"nodeSelector": {"kubernetes.io/os": "windows"}}});
+        assert_eq!(asks(vec![two(windows), selecting()]), (none, none));
     }
 
     #[test]

@@ -66,6 +66,14 @@ impl Api {
 
     fn admit_pod(&mut self, pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
         let mut pod = self.complete_pod(pod)?;
+        if let Some(webhook) = self.webhook {
+            let completed = pod.spec.clone();
+            pod = webhook(self.view(), pod);
+            if !Arc::ptr_eq(&completed, &pod.spec) {
+                let pod = Arc::make_mut(&mut pod);
+                pod.spec = self.admitted.shared(&completed, &pod.spec);
+            }
+        }
         if pod.token.as_deref() == Some(UNNAMED) {
             let suffix = self.token_suffix(&pod);
             Arc::make_mut(&mut pod).token = Some(suffix);

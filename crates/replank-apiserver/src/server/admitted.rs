@@ -18,6 +18,8 @@ pub(crate) struct Admitted {
     siblings: FxHashMap<Uid, (PodSpec, Completed)>,
     /// Of specs that have in common what admission looks at, what became of one: many templates differ in little but the image and what they ask for.
     alike: FxHashMap<PodSpec, Completed>,
+    /// What a webhook has made of completed specs, by their addresses; a completed spec is kept beside.
+    changed: FxHashMap<usize, (Arc<PodSpec>, Arc<PodSpec>)>,
 }
 
 /// What admission makes of a template's spec.
@@ -43,6 +45,7 @@ impl Admitted {
         self.specs.clear();
         self.siblings.clear();
         self.alike.clear();
+        self.changed.clear();
     }
 
     /// What became of the spec of a template.
@@ -78,6 +81,19 @@ impl Admitted {
         if let Some(looked_at) = looked_at(spec) {
             self.alike.insert(looked_at, completed.clone());
         }
+    }
+
+    /// What a webhook has made of a completed spec: the same one for all pods of which it has made the same.
+    pub(super) fn shared(&mut self, completed: &Arc<PodSpec>, changed: &Arc<PodSpec>) -> Arc<PodSpec> {
+        if self.changed.len() >= Self::TEMPLATES_MAX {
+            self.changed.clear();
+        }
+        let (_, known) =
+            self.changed.entry(address(completed)).or_insert_with(|| (completed.clone(), changed.clone()));
+        if **known != **changed {
+            *known = changed.clone();
+        }
+        known.clone()
     }
 
     /// What becomes of a spec that differs from the last one of the same owner in nothing but the pod's identity: admission does not look at that.

@@ -37,6 +37,6 @@ pub use eviction::{Eviction, EvictionRefusal};
 pub(crate) use families::{address_problems, related};
 pub use resource::ResourceType;
 pub use serving::Serving;
-pub use store::Api;
+pub use store::{Api, PodWebhook};
 
 pub use effect::Effect;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use replank_model::delta::Delta;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::{Key, Meta, ResourceVersion};
+use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object, Projector};
 use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::time::Time;
@@ -56,11 +57,16 @@ pub struct Api {
     words: String,
     /// What it does beyond what a rehearsal needs.
     serving: Serving,
+    /// Changes new pods as a webhook does that the cluster's provider runs.
+    pub(super) webhook: Option<PodWebhook>,
     /// Records which fields a controller manages by a write, where clients look.
     pub(crate) accountant: Option<Accountant>,
     /// Who has sent the request that is being answered, where it came over the wire.
     pub(crate) caller: Option<super::caller::Caller>,
 }
+
+/// Makes of a new pod what it is to be; asked when the admission plugins have completed it. The view is what the server holds.
+pub type PodWebhook = fn(&View, Arc<Pod>) -> Arc<Pod>;
 
 /// Records in a new state of an object which fields a controller manages.
 pub(crate) type Accountant = fn(&Api, &Object, Object) -> Object;
@@ -86,6 +92,7 @@ impl Api {
             made: (Time::from_millis(0), FxHashMap::default()),
             words: String::new(),
             serving: Serving::default(),
+            webhook: None,
             accountant: None,
             caller: None,
         }
@@ -106,6 +113,11 @@ impl Api {
         for service in services {
             self.note_addresses(None, Some(&service));
         }
+    }
+
+    /// Asks a webhook of the cluster's provider about every new pod: one that no configuration in the cluster names.
+    pub fn ask_about_pods(&mut self, webhook: PodWebhook) {
+        self.webhook = Some(webhook);
     }
 
     /// Whether clients are served, who see more than a rehearsal needs.

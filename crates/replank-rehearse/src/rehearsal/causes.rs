@@ -205,8 +205,8 @@ fn tells_of(kind: &str) -> &'static [&'static str] {
 const NOT_SIMULATED: [&str; 5] =
     ["version-skew", "old-image", "image-release", "webhook-backend", "group-parity"];
 
-/// The rule whose findings tell of what pods lack that admission webhooks change, and no webhook is called.
-const BY_WEBHOOK: &str = "pod-security-groups";
+/// The rule whose findings tell of what a plugin is told to do on new nodes, and no plugin is simulated.
+const OF_PLUGIN: &str = "pod-security-groups";
 
 /// Finds what stopped the roll and no finding tells of. What the plan skips, and what others replace, is as it should be; what another node holds is told with what
 /// keeps that node.
@@ -259,8 +259,10 @@ pub(super) fn agree(
             finding.severity = Severity::Warning;
             finding.reason.push_str("; the rehearsed roll gets past it");
         }
-        if finding.id == BY_WEBHOOK {
-            finding.reason.push_str("; the rehearsal does not show it, as it calls no admission webhooks");
+        if finding.id == OF_PLUGIN && finding.object.starts_with("DaemonSet ") {
+            finding.reason.push_str(
+                "; the rehearsal does not show it: in it, new nodes offer what the nodes of their group offer now, and probes succeed",
+            );
         }
     }
     findings.sort_by_key(|finding| finding.severity);
@@ -427,11 +429,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rehearsal_says_that_it_does_not_show_what_a_webhook_brings() {
+    fn a_rehearsal_says_that_it_does_not_show_what_a_plugin_is_told() {
+        let of = |kind, key| found("pod-security-groups", Severity::Warning, kind, key);
         let mut found =
-            vec![found("pod-security-groups", Severity::Warning, "NodeGroup", Key::cluster("web"))];
+            vec![of("NodeGroup", Key::cluster("web")), of("DaemonSet", Key::new("kube-system", "aws-node"))];
         agree(&View::default(), &mut found, &[], None);
-        assert!(found[0].reason.contains("the rehearsal does not show it"), "{found:?}");
+        let is_shown: Vec<bool> = found.iter().map(|one| !one.reason.contains("does not show it")).collect();
+        assert_eq!(is_shown, [true, false], "{found:?}");
     }
 
     #[test]

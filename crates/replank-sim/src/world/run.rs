@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use replank_facts::pod_groups;
 use replank_hpa::{Rival, Scale, ScaleError};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -130,6 +131,7 @@ impl World {
             is_asked_by_client: false,
             api: Api::new(clock, view, draws),
         };
+        world.api.ask_about_pods(pod_groups::with_interface);
         match known {
             None => changes.iter().for_each(|change| world.tell(change)),
             Some((memory, version)) => {

@@ -27,8 +27,8 @@ use replank_protocol::record::{RunRecord, key as record_key};
 use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{RollEnd, RunEnd, RunWait, Subject, Waiting, WaitingOn};
 
-/// What keeps a run from beginning, found in what was observed: one reason per object, in order. It is asked where the plan refuses to begin with
-/// blocking findings (promise S9); the rules themselves are in `replank-advice`.
+/// What keeps a run from beginning, found in what was observed: one reason per object, in order. Which findings do so is
+/// for it to say, by the plan's `blockingFindings` (promise S9); the rules themselves are in `replank-advice`.
 pub type Preflight = fn(&View, &Plan, &RunOptions) -> Vec<Waiting>;
 
 /// See the module's page.

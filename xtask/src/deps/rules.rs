@@ -122,8 +122,7 @@ pub(super) const RULES: &[Rule] = &[
         ours: &["replank-facts", "replank-model", "replank-protocol", "replank-schedule"],
         others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
         below: PURE_BELOW,
-        // Its tests pass in preflight findings, as the binary does.
-        dev: &["anyhow", "proptest", "replank-advice"],
+        dev: &["anyhow", "proptest"],
         purity: Purity::Pure,
         why: "operation is a function of what it observed: it knows no advice and no driver",
     },

@@ -105,8 +105,8 @@ impl Frame {
         let plan = Plan::read(&plan).expect("a plan");
         let options = replank_facts::plan::RunOptions { started: at(0), group_by: GroupBy::default() };
         let interruptions = Options::beside(Some(&plan));
-        let core = Core::new(plan, "run".into(), options, replank_advice::preflight::blocking)
-            .with_interruptions(interruptions);
+        let core =
+            Core::new(plan, "run".into(), options, |_, _, _| Vec::new()).with_interruptions(interruptions);
         let size = GroupSize { min: 0, max: 9, desired: 2 };
         let group = NodeGroup::new("web".into(), size, vec!["a".into()], LaunchTemplate::default());
         let mut frame = Self { core, now: at(0), group };

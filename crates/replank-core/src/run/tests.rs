@@ -1,6 +1,7 @@
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::{Span, Time};
+use replank_model::view::View;
 use serde_json::{Value, json};
 
 use crate::Core;
@@ -9,6 +10,7 @@ use replank_facts::groups::GroupBy;
 use replank_facts::plan::Plan;
 use replank_facts::plan::RunOptions;
 use replank_protocol::decision::End;
+use replank_protocol::waiting::{RunEnd, Subject, Waiting};
 
 fn at(minutes: i64) -> Time {
     let start: Time = "2026-01-01T00:00:00Z".parse().expect("a time");
@@ -48,14 +50,25 @@ fn cluster(core: &mut Core, healthy: i32) {
     );
 }
 
+/// What blocks here: a budget that lets nothing go.
+fn blocking(view: &View, _: &Plan, _: &RunOptions) -> Vec<Waiting> {
+    let budgets = view.pod_disruption_budgets.sorted().into_iter().map(|(_, budget)| budget);
+    let never = budgets.filter(|budget| budget.status.disruptions_allowed == 0);
+    never
+        .map(|budget| Waiting {
+            what: Subject::Object(budget.meta.name.text().clone()),
+            on: RunEnd::Finding { rule: "never".into(), reason: "it lets nothing go".into() }.into(),
+        })
+        .collect()
+}
+
 fn core() -> Core {
     let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"},
         "spec": {"selector": {"matchLabels": {"roll": "me"}}, "blockingFindings": "refuse"}});
     let plan = Plan::read(&plan).expect("a plan");
     let interruptions = interrupt::Options::beside(Some(&plan));
     let options = RunOptions { started: at(0), group_by: GroupBy::default() };
-    Core::new(plan, "run".into(), options, replank_advice::preflight::blocking)
-        .with_interruptions(interruptions)
+    Core::new(plan, "run".into(), options, blocking).with_interruptions(interruptions)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use replank_core::Preflight;
 use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
@@ -381,22 +382,26 @@ fn what_was_wrong_before_is_no_fault_of_the_run() {
 }
 
 #[test]
-fn a_plan_that_refuses_begins_nothing_with_what_blocks() {
+fn nothing_is_begun_where_something_blocks() {
     let objects = || {
         let mut objects = vec![replica_set("web", 1, "1"), budget("web", "web", 1)];
         objects.push(node("n0", "web", "a"));
         objects.push(web("web-x0", "n0", "web"));
         objects
     };
-    let spec = |policy: &str| json!({"target": {"kubernetesVersion": "1.36"}, "blockingFindings": policy, "progressDeadline": "10m"});
-    let mut stage = Stage::new(plan(&["web"], spec("refuse")), objects());
+    let spec = json!({"target": {"kubernetesVersion": "1.36"}, "progressDeadline": "10m"});
+    let blocks: Preflight = |_, _, _| {
+        let on = RunEnd::Finding { rule: "pdb-never-allows".into(), reason: "it lets nothing go".into() };
+        vec![Waiting { what: Subject::Object("PodDisruptionBudget shop/web".into()), on: on.into() }]
+    };
+    let mut stage = Stage::new(plan(&["web"], spec.clone()), objects()).with_preflight(blocks);
     let Some(End::Refused(why)) = stage.tick() else { panic!("{:?}", stage.last) };
     assert!(
         matches!(&why[0].on, WaitingOn::RunEnd(RunEnd::Finding { rule, .. }) if &**rule == "pdb-never-allows"),
         "{why:?}"
     );
     assert!(stage.done.is_empty());
-    let mut stage = Stage::new(plan(&["web"], spec("proceed")), objects());
+    let mut stage = Stage::new(plan(&["web"], spec), objects());
     assert!(matches!(stage.run(DAY), End::Blocked(_)));
     assert!(!stage.done.is_empty());
 }

@@ -1,6 +1,5 @@
 //! Managed node groups: what is asked of EKS, what is followed, and what is told.
 
-use replank_advice::preflight;
 use replank_core::Core;
 use replank_facts::groups::{GroupBy, from_nodes};
 use replank_facts::plan::RunOptions;
@@ -14,7 +13,7 @@ use replank_protocol::command::{Command, Effect, GroupEffect};
 use replank_protocol::decision::{Decision, End};
 use serde_json::{Value, json};
 
-use crate::stage::{node, object, plan, start};
+use crate::stage::{node, nothing_blocks, object, plan, start};
 
 const NEW: &str = "v1.36.0";
 
@@ -34,7 +33,7 @@ fn decide_on(second: &str, target: &Value, change: impl Fn(&mut NodeGroup)) -> D
     let view: View = nodes.into_iter().map(|value| Delta::Put(object(value))).collect();
     let options = RunOptions { started: start(), group_by: GroupBy::default() };
     let plan = plan(&["web"], json!({"target": target}));
-    let mut core = Core::new(plan, "run".into(), options, preflight::blocking);
+    let mut core = Core::new(plan, "run".into(), options, nothing_blocks);
     view.objects().into_iter().for_each(|object| core.observe(Delta::Put(object)));
     for learnt in from_nodes(&view, &GroupBy::default()) {
         let mut group = learnt.group.managed_by_eks();

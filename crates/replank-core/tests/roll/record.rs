@@ -203,7 +203,7 @@ fn a_record_that_somebody_deletes_is_written_again() {
 
 #[test]
 fn several_records_are_told_apart_by_the_name_of_the_run() {
-    use replank_advice::preflight::blocking;
+    use crate::stage::nothing_blocks as blocking;
     use replank_core::{Core, ResumeError};
     let mut stage = under_way();
     changed(&mut stage, |value| {

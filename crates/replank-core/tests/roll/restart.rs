@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_advice::preflight;
 use replank_core::Core;
 use replank_model::object::Kind;
 use replank_model::time::{Span, Time};
@@ -12,7 +11,7 @@ use replank_protocol::waiting::{PodWait, RunWait, Subject, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
-use crate::stage::{Lag, Stage, everything, job_pod, plan, start};
+use crate::stage::{Lag, Stage, everything, job_pod, nothing_blocks, plan, start};
 
 const DAY: Span = Span::from_minutes(24 * 60);
 
@@ -165,7 +164,7 @@ fn a_core_made_from_what_is_known_decides_the_same() {
             let mut stage = stage(spec.clone(), lag, with_batch);
             loop {
                 let mut fresh =
-                    Core::new(stage.plan.clone(), "run".into(), stage.options.clone(), preflight::blocking);
+                    Core::new(stage.plan.clone(), "run".into(), stage.options.clone(), nothing_blocks);
                 let end = stage.tick();
                 for delta in everything(stage.core.view()) {
                     fresh.observe(delta);

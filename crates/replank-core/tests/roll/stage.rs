@@ -7,9 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use replank_advice::preflight;
 use replank_core::scale::Autoscaler;
-use replank_core::{Core, nodes_to_replace};
+use replank_core::{Core, Preflight, nodes_to_replace};
 use replank_facts::groups::{GroupBy, assumed_target, from_nodes};
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{Plan, Retained};
@@ -34,7 +33,7 @@ use replank_protocol::command::{
 };
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::mark;
-use replank_protocol::waiting::{Subject, WaitingOn};
+use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
 use replank_schedule::Scheduler;
 use serde_json::{Value, json};
 
@@ -45,6 +44,11 @@ const NODE_READY: Span = Span::from_secs(10);
 const POD_READY: Span = Span::from_secs(5);
 /// From the order to end an instance until its node is gone.
 const SHUT_DOWN: Span = Span::from_secs(20);
+
+/// No preflight findings: the rules are those of `replank-advice`, and are tried there and in `scenarios`.
+pub(crate) fn nothing_blocks(_: &View, _: &Plan, _: &RunOptions) -> Vec<Waiting> {
+    Vec::new()
+}
 
 pub(crate) fn start() -> Time {
     "2026-01-01T00:00:00Z".parse().expect("a time")
@@ -176,6 +180,7 @@ pub(crate) struct Stage {
     version: u64,
     names: u64,
     keeps_record: bool,
+    preflight: Preflight,
 }
 
 impl Stage {
@@ -203,7 +208,7 @@ impl Stage {
         let wanted_before =
             sizes.iter().filter(|(name, _)| is_counted(name)).map(|(_, size)| size.desired).sum();
         let plan = Arc::new(plan);
-        let core = Core::new(plan.clone(), "run".into(), options.clone(), preflight::blocking);
+        let core = Core::new(plan.clone(), "run".into(), options.clone(), nothing_blocks);
         let mut stage = Self {
             truth,
             core,
@@ -236,6 +241,7 @@ impl Stage {
             version: 1000,
             names: 0,
             keeps_record: false,
+            preflight: nothing_blocks,
         };
         stage.count_budgets();
         stage.queues.clear();
@@ -277,8 +283,15 @@ impl Stage {
         self
     }
 
+    /// With a preflight that may find something.
+    pub(crate) fn with_preflight(mut self, preflight: Preflight) -> Self {
+        self.preflight = preflight;
+        self.restart();
+        self
+    }
+
     fn core(&self, run: &str) -> Core {
-        let core = Core::new(self.plan.clone(), run.into(), self.options.clone(), preflight::blocking);
+        let core = Core::new(self.plan.clone(), run.into(), self.options.clone(), self.preflight);
         if self.keeps_record { core.with_record() } else { core }
     }
 
@@ -291,7 +304,7 @@ impl Stage {
 
     /// Replaces core by one that is made of objects alone; whether there was a record to make it of.
     pub(crate) fn resume(&mut self) -> bool {
-        let resumed = Core::resume(&self.truth, None, preflight::blocking).expect("it can be read");
+        let resumed = Core::resume(&self.truth, None, self.preflight).expect("it can be read");
         let Some(core) = resumed else { return false };
         self.core = core;
         self.queues.clear();

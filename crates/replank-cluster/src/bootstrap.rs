@@ -47,7 +47,7 @@ pub(crate) fn lead_to(world: &mut World, address: SocketAddr) {
             let (kind, key) = (object.kind(), object.meta().key());
             if api.create_object(object.clone()).is_err() && is_elsewhere(api, &object) {
                 let kept = api.update_object(object);
-                debug_assert!(kept.is_ok(), "{kind:?} {key} is there");
+                assert!(kept.is_ok(), "{kind:?} {key} is there");
             }
         }
     });

@@ -83,7 +83,7 @@ pub(super) fn printed(selector: Option<&LabelSelector>) -> String {
         }
         Ok(())
     })();
-    debug_assert!(written.is_ok(), "a string takes everything");
+    assert!(written.is_ok(), "a string takes everything");
     text.push_str("},}");
     text
 }

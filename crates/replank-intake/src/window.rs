@@ -178,7 +178,7 @@ impl Window {
     #[inline]
     pub(crate) fn advance(&mut self, bytes: usize) {
         self.next += bytes;
-        debug_assert!(self.next <= self.held.len(), "advanced past what was read");
+        assert!(self.next <= self.held.len(), "advanced past what was read");
     }
 
     /// Goes past a byte order mark, which programs put at the start of files and `cat` then in the middle.
@@ -312,7 +312,7 @@ impl Window {
     /// Counts lines up to a position, which does not lie before the one that was asked for last (or that the
     /// window was put back to).
     fn know(&mut self, position: u64) -> Place {
-        debug_assert!(position >= self.known.position, "lines are counted forwards");
+        assert!(position >= self.known.position, "lines are counted forwards");
         let from = self.index(self.known.position);
         let mut passed = &self.held[from..self.index(position).max(from)];
         if let Some(last) = memrchr(b'\n', passed) {

@@ -30,7 +30,7 @@ pub(super) fn input(action: &str, mut input: Value, path: &str) -> Value {
             members.insert(to.to_owned(), value);
         }
     }
-    debug_assert!(!action.is_empty(), "it was read");
+    assert!(!action.is_empty(), "it was read");
     input
 }
 

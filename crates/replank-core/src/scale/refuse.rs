@@ -58,8 +58,7 @@ fn why(given: Given<'_>, what_if: &mut WhatIf<'_>, totals: &Totals, class: usize
     if what_if.stocks[group].is_full(own) {
         return GroupWhy::AtMaximum { max: own.max() };
     }
-    if let (room @ 0, Some(limit)) = totals.room(what_if.templates[group].any(), given.options) {
-        debug_assert_eq!(room, 0);
+    if let (0, Some(limit)) = totals.room(what_if.templates[group].any(), given.options) {
         return GroupWhy::AtLimit(limit);
     }
     if let Some((scope, backoff)) = backed_off.first().filter(|_| backed_off.len() == own.zones.len()) {

@@ -80,10 +80,7 @@ impl Slots {
 
     /// Takes back all but the first, on which nothing was put.
     pub(super) fn truncate(&mut self, len: usize) {
-        debug_assert!(
-            self.shares.iter().all(|shared| shared.used.len() <= len),
-            "nothing is on those taken back"
-        );
+        assert!(self.shares.iter().all(|shared| shared.used.len() <= len), "nothing is on those taken back");
         self.all.truncate(len);
         self.blocks.truncate(len.div_ceil(BLOCK));
         if let Some(last) = self.blocks.last_mut() {

@@ -81,7 +81,7 @@ impl Hours {
                     api.view().find::<HorizontalPodAutoscaler>(key).is_none_or(|hpa| hpa.spec == spec);
                 if !is_same {
                     let written = api.modify::<HorizontalPodAutoscaler>(key, |hpa| hpa.spec = spec);
-                    debug_assert!(written.is_ok(), "the autoscaler was just read");
+                    assert!(written.is_ok(), "the autoscaler was just read");
                 }
             });
         }

@@ -112,7 +112,7 @@ fn csv(simulation: &Simulation) -> String {
                         row.over.as_secs(),
                         row.nodes
                     );
-                    debug_assert!(written.is_ok(), "a string takes everything");
+                    assert!(written.is_ok(), "a string takes everything");
                 }
             }
         }

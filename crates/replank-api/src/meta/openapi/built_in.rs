@@ -228,7 +228,7 @@ fn kind_of(path: &str, place: &Place<'_>) -> String {
         _ => ("", ""),
     };
     let known = discovery().resource(group, version, place.plural);
-    debug_assert!(known.is_some(), "{path}");
+    assert!(known.is_some(), "{path}");
     known.map(|one| one.response_kind.kind.clone()).unwrap_or_default()
 }
 
@@ -274,7 +274,7 @@ fn id(path: &str, place: &Place<'_>, action: &str, method: &str, kind: &str) -> 
 fn is_in_namespaces(path: &str, place: &Place<'_>) -> bool {
     let head = place.head.join("/");
     let watch = if place.is_watch { "watch/" } else { "" };
-    debug_assert!(path.ends_with(place.plural), "{path}");
+    assert!(path.ends_with(place.plural), "{path}");
     paths().contains_key(&format!("/{head}/{watch}namespaces/{{namespace}}/{}", place.plural))
 }
 

@@ -86,7 +86,7 @@ pub(super) fn definition(name: &str, known: &Type, form: Form) -> Value {
     if !known.unions.is_empty() {
         made.insert("x-kubernetes-unions".into(), known.unions.clone().into());
     }
-    debug_assert!(!name.is_empty());
+    assert!(!name.is_empty());
     Value::Object(made)
 }
 

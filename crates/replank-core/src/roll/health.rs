@@ -124,7 +124,13 @@ fn restarting(ctx: &Context<'_>, vitals: &Vitals, rolls: &[GroupRoll<'_>]) -> u3
 /// Whether a node is on trial: a new one, unless somebody has cordoned it. New nodes are many, and what is in a bad way is little: each node where something is, is looked up, at
 /// every decision, and the new ones are not listed.
 fn is_new(ctx: &Context<'_>, rolls: &[GroupRoll<'_>], node: &NodeName) -> bool {
-    rolls.iter().any(|roll| is_new_of(roll.nodes, node)) && ctx.member(node).state != NodeState::Closed
+    let is_listed = rolls.iter().any(|roll| is_new_of(roll.nodes, node));
+    is_listed && ctx.member(node).state != NodeState::Closed && !is_old(ctx, node)
+}
+
+/// A node that was upgraded in place arrives until it is Ready, and has the run's mark until then: what is on it was there before.
+fn is_old(ctx: &Context<'_>, node: &NodeName) -> bool {
+    ctx.member(node).expires.is_some()
 }
 
 fn is_new_of(nodes: &GroupNodes, node: &NodeName) -> bool {
@@ -163,6 +169,7 @@ fn late_node(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Ailment> {
     let is_late = |name: &&NodeName| {
         let since = ctx.view.node(name).and_then(|node| last_step(node));
         matches!(ctx.member(name).state, NodeState::Arriving { .. })
+            && !is_old(ctx, name)
             && since.is_some_and(|since| ctx.now > since + LATE_AFTER)
     };
     let late = narrow(arriving.filter(is_late).count());

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use replank_model::object::Object;
 use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
+use replank_model::object::pod::Pod;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Effect, KubernetesEffect, NodeRole};
 use replank_protocol::decision::End;
@@ -263,6 +265,44 @@ fn a_node_that_never_is_ready_after_its_upgrade_is_named_and_left_uncordoned() {
     stage.tick();
     stage.core.intend(Intent::Cancelled);
     assert!(matches!(stage.run(DAY), End::Cancelled(_)), "{}", stage.story());
+    assert_is_clean(&stage);
+}
+
+/// A canary allows nothing on new nodes: what was on the node before it was upgraded is not on trial, and neither is the node.
+#[test]
+fn a_canary_that_is_not_ready_after_its_upgrade_in_place_is_waited_for() {
+    let mut with = spec();
+    with["canary"] = json!({"nodes": 1, "soak": "10m"});
+    let agent = json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "shop", "uid": "agent"},
+        "spec": {"template": {"spec": {"tolerations": [{"operator": "Exists"}]}}},
+        "status": {"desiredNumberScheduled": 4, "numberReady": 4}});
+    let away = |minutes: i64| {
+        let mut stage = Stage::new(plan(&["web"], with.clone()), [objects(), vec![agent.clone()]].concat());
+        let name = upgraded_and_away(&mut stage);
+        // The node controller says so of its pods when it has not heard of the kubelet for a while.
+        let key = Key::new("shop", &*format!("agent-{name}"));
+        let mut pod = Pod::clone(stage.truth.pods.by_key(&key).expect("each node has one"));
+        let mut ready = condition::find(&pod.status.conditions, "Ready").expect("it was Ready").clone();
+        (ready.status, ready.last_transition_time) = (ConditionStatus::False, Some(stage.now));
+        pod.status.conditions = vec![ready].into();
+        stage.put(pod);
+        let until = stage.now + Span::from_minutes(minutes);
+        let mut end = None;
+        while stage.now < until && end.is_none() {
+            end = stage.tick();
+        }
+        (stage, name, end)
+    };
+    let (mut stage, name, end) = away(12);
+    assert_eq!(end, None, "{}", stage.story());
+    stage.broken_nodes.clear();
+    stage.put(with_ready(node_of(&stage, &name), stage.now, ConditionStatus::True));
+    stage.run_until("its release", DAY, |stage| role(stage, &name).is_none());
+    let (stage, name, end) = away(24 * 60);
+    let Some(End::Blocked(why)) = end else { panic!("{end:?}\n{}", stage.story()) };
+    assert!(kinds(&why).contains("instanceLate"), "{why:?}");
+    assert!(why.iter().any(|waiting| waiting.to_string().contains(&name)), "{why:?}");
     assert_is_clean(&stage);
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn lead_to(world: &mut World, address: SocketAddr) {
     });
 }
 
-/// Whether what is stored of an object leads to another place.
+/// Whether an object is stored, and leads to another place.
 fn is_elsewhere(api: &Api, object: &Object) -> bool {
     let (view, key) = (api.view(), object.meta().key());
     let stored = if let Object::EndpointSlice(_) = object {
@@ -65,7 +65,7 @@ fn is_elsewhere(api: &Api, object: &Object) -> bool {
         let value = render(object);
         (value["subsets"].clone(), value["endpoints"].clone(), value["ports"].clone())
     };
-    stored.is_none_or(|stored| place(&stored) != place(object))
+    stored.is_some_and(|stored| place(&stored) != place(object))
 }
 
 /// Makes an object unless it is there.

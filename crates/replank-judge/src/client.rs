@@ -68,6 +68,15 @@ impl Answer {
     }
 }
 
+fn agent(limit: Option<Duration>) -> Agent {
+    let config = Agent::config_builder()
+        .http_status_as_error(false)
+        .allow_non_standard_methods(true)
+        .timeout_connect(Some(Duration::from_secs(5)))
+        .timeout_global(limit);
+    config.build().into()
+}
+
 /// One API server.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -79,11 +88,13 @@ impl Client {
     /// Speaks to `http://HOST:PORT`.
     #[must_use]
     pub fn new(base: impl Into<String>) -> Self {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .timeout_connect(Some(Duration::from_secs(5)));
-        Self { base: base.into(), agent: config.build().into() }
+        Self { base: base.into(), agent: agent(None) }
+    }
+
+    /// The same, whose requests fail after so long: whoever answers there may not.
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        Self { base: self.base.clone(), agent: agent(Some(limit)) }
     }
 
     /// One request.

@@ -18,6 +18,9 @@ use crate::client::{Client, Method};
 /// How long the API server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(150);
 
+/// How long one answer may take of what may not have begun yet, or is somebody else's.
+const AN_ANSWER: Duration = Duration::from_secs(5);
+
 /// Users whose requests an audited control plane writes down.
 pub const AUDITED: [&str; 2] = ["replank", "kubectl"];
 
@@ -275,9 +278,9 @@ impl ControlPlane {
 
     /// An etcd that cannot have its port ends, and another plane's may answer there: two API servers on it would see each other's objects.
     fn wait_for_etcd(&self) -> Result<()> {
-        let begun = Instant::now();
+        let (begun, etcd) = (Instant::now(), self.etcd.within(AN_ANSWER));
         loop {
-            if let Ok(answer) = self.etcd.send(Method::Post, "/v3/cluster/member/list", Some(&json!({})))
+            if let Ok(answer) = etcd.send(Method::Post, "/v3/cluster/member/list", Some(&json!({})))
                 && answer.status == 200
             {
                 let name = &answer.body["members"][0]["name"];
@@ -289,9 +292,9 @@ impl ControlPlane {
     }
 
     fn wait_for(&self, path: &str) -> Result<()> {
-        let begun = Instant::now();
+        let (begun, client) = (Instant::now(), self.client.within(AN_ANSWER));
         loop {
-            if let Ok(answer) = self.client.send(Method::Get, path, None) {
+            if let Ok(answer) = client.send(Method::Get, path, None) {
                 ensure!(answer.status != 401, "the API server that answers is another plane's");
                 if answer.status == 200 {
                     return Ok(());

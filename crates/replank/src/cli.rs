@@ -136,8 +136,9 @@ pub(crate) enum Command {
     /// Finds what would block a node roll, cause downtime or lose work, without a rehearsal. Changes nothing.
     ///
     /// Checks the pods on the nodes that a plan (-f) or --roll replaces; without either, all pods, as if every node
-    /// were replaced by an identical one. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it and a
-    /// plan, the bundled example is checked. `replank explain ID` says more about a finding. docs/check.md has examples.
+    /// were replaced by an identical one. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it, the
+    /// cluster of the current kubeconfig context is read. Without a snapshot, a cluster and a plan, the bundled example is
+    /// checked. `replank explain ID` says more about a finding. docs/check.md has examples.
     #[command(after_help = ends::table("check"))]
     Check(CheckArgs),
 

@@ -57,7 +57,7 @@ pub struct Api {
     words: String,
     /// What it does beyond what a rehearsal needs.
     serving: Serving,
-    /// Changes new pods as a webhook does that the cluster's provider runs.
+    /// Changes new pods like a webhook that the cluster's provider runs.
     pub(super) webhook: Option<PodWebhook>,
     /// Records which fields a controller manages by a write, where clients look.
     pub(crate) accountant: Option<Accountant>,
@@ -65,7 +65,7 @@ pub struct Api {
     pub(crate) caller: Option<super::caller::Caller>,
 }
 
-/// Makes of a new pod what it is to be; asked when the admission plugins have completed it. The view is what the server holds.
+/// Returns the new pod as the webhook changes it; called after the admission plugins. The view is the server's state.
 pub type PodWebhook = fn(&View, Arc<Pod>) -> Arc<Pod>;
 
 /// Records in a new state of an object which fields a controller manages.
@@ -115,7 +115,7 @@ impl Api {
         }
     }
 
-    /// Asks a webhook of the cluster's provider about every new pod: one that no configuration in the cluster names.
+    /// Passes every new pod through a webhook of the cluster's provider, which no MutatingWebhookConfiguration in the cluster names.
     pub fn ask_about_pods(&mut self, webhook: PodWebhook) {
         self.webhook = Some(webhook);
     }

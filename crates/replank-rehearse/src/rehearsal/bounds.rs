@@ -70,7 +70,7 @@ pub(super) struct Runaway {
     pub(super) reason: String,
 }
 
-/// Counts what is made; and what changes, from half of the events that a rehearsal may have on. Hardly any has so many, and what ran away is what went on changing.
+/// Counts created objects, and changes to objects after half of the allowed events. Hardly any rehearsal gets that far, and an object that ran away is still changing then.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter(Rc<RefCell<Counts>>);
 
@@ -78,7 +78,7 @@ pub(super) struct Counter(Rc<RefCell<Counts>>);
 struct Counts {
     pods: Made,
     others: Made,
-    /// After how many events changes were counted first.
+    /// The number of events after which counting of changes began.
     since: Option<u64>,
     /// Changes of each object that is there, by kind and slot: names are read where something has run away.
     changed: FxHashMap<Kind, BySlot<u32>>,
@@ -205,11 +205,11 @@ impl Counter {
                 what: busiest
                     .map_or_else(|| "rehearsal".to_owned(), |((kind, key), _)| format!("{kind} {key}")),
                 reason: format!(
-                    "ran away: {} changes in the last {} events of {events}, where a rehearsal of this cluster may have {}{}",
+                    "ran away: {} changes in the last {} of {events} events{}; a rehearsal of this cluster may have at most {} events",
                     busiest.map_or(0, |(_, changes)| changes),
                     events - since,
-                    bounds.events,
-                    busiest.map_or_else(String::new, |(_, most)| others(counts(), most, "had"))
+                    busiest.map_or_else(String::new, |(_, most)| others(counts(), most, "had")),
+                    bounds.events
                 ),
             });
         }
@@ -343,7 +343,7 @@ mod tests {
         let beyond = counter.beyond(events, world.events(), world.view());
         let beyond = beyond.expect("62 pods are more than 10 events");
         assert_eq!(beyond.what, "ReplicaSet shop/wild");
-        let expected = format!("changes in the last {} events of {}", world.events() - 6, world.events());
+        let expected = format!("changes in the last {} of {} events", world.events() - 6, world.events());
         assert!(beyond.reason.contains(&expected), "{}", beyond.reason);
     }
 

@@ -205,7 +205,7 @@ fn tells_of(kind: &str) -> &'static [&'static str] {
 const NOT_SIMULATED: [&str; 5] =
     ["version-skew", "old-image", "image-release", "webhook-backend", "group-parity"];
 
-/// The rule whose findings tell of what a plugin is told to do on new nodes, and no plugin is simulated.
+/// The rule whose findings of a DaemonSet are about settings of the VPC CNI plugin, which is not simulated.
 const OF_PLUGIN: &str = "pod-security-groups";
 
 /// Finds what stopped the roll and no finding tells of. What the plan skips, and what others replace, is as it should be; what another node holds is told with what
@@ -261,7 +261,7 @@ pub(super) fn agree(
         }
         if finding.id == OF_PLUGIN && finding.object.starts_with("DaemonSet ") {
             finding.reason.push_str(
-                "; the rehearsal does not show it: in it, new nodes offer what the nodes of their group offer now, and probes succeed",
+                "; the rehearsal does not show this: it assumes that new nodes have as many branch interfaces as the nodes of their group have now, and that probes succeed",
             );
         }
     }
@@ -434,7 +434,8 @@ mod tests {
         let mut found =
             vec![of("NodeGroup", Key::cluster("web")), of("DaemonSet", Key::new("kube-system", "aws-node"))];
         agree(&View::default(), &mut found, &[], None);
-        let is_shown: Vec<bool> = found.iter().map(|one| !one.reason.contains("does not show it")).collect();
+        let is_shown: Vec<bool> =
+            found.iter().map(|one| !one.reason.contains("does not show this")).collect();
         assert_eq!(is_shown, [true, false], "{found:?}");
     }
 

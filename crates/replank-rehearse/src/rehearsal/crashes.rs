@@ -47,7 +47,7 @@ impl Crashes {
 
     /// A decision was taken.
     pub(super) fn decided(&mut self, decision: &Decision) {
-        // That a run halts is said of the run, which comes before all else that waits.
+        // A halt is reported on the run, and what the run waits for comes first.
         let said = decision.waiting.first().filter(|first| first.what == Subject::Run);
         let Some((at, whose)) = said.and_then(halted_at) else { return };
         if self.halted.as_ref().is_none_or(|(since, _)| *since != at) {

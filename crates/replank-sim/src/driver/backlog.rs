@@ -14,7 +14,7 @@ pub(super) struct Backlog {
     last: Last,
 }
 
-/// Where the last change of each object is, by its slot. Nothing is cleared when all is taken, which happens several times a second.
+/// Where the last change of each object is, by its slot. Taking all of it clears nothing, as that happens several times a second.
 #[derive(Debug, Default)]
 struct Last {
     /// How often all was taken before the change, and where it is.

@@ -26,18 +26,15 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             rule: Rule::SpotOnly,
             severity: Severity::Info,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-            reason: format!(
-                "{} that fit on spot nodes only: they cannot move without spot capacity",
-                pods(count)
-            ),
+            reason: format!("without spot capacity, {} cannot move: no other nodes fit", pods(count)),
             remedy: format!(
-                "kubectl -n {} get {} -o yaml   # allow some replicas on on-demand nodes, or {}",
+                "kubectl -n {} get {} -o yaml   # let some replicas run on On-Demand nodes, or {}",
                 workload.key.namespace,
                 workload.argument(),
                 if spot_groups(survey, &subject.pod) > 1 {
                     "roll the spot groups one after the other"
                 } else {
-                    "add a spot group of other instance types"
+                    "add a spot node group with other instance types"
                 }
             )
             .into(),
@@ -83,7 +80,7 @@ mod tests {
         assert_eq!(
             with(&json!({"eks.amazonaws.com/capacityType": "SPOT"})),
             [
-                "info spot-only Deployment shop/web: 2 pods that fit on spot nodes only: they cannot move without spot capacity"
+                "info spot-only Deployment shop/web: without spot capacity, 2 pods cannot move: no other nodes fit"
             ]
         );
         assert_eq!(with(&json!({})), [""; 0]);
@@ -103,8 +100,8 @@ mod tests {
         };
         let of = |nodes: Vec<Value>| remedies(Rule::SpotOnly, [nodes, web()].concat()).concat();
         let one = of(vec![spot("s", "spot"), spot("t", "spot")]);
-        assert!(one.contains("add a spot group") && !one.contains("one after the other"), "{one}");
+        assert!(one.contains("add a spot node group") && !one.contains("one after the other"), "{one}");
         let two = of(vec![spot("s", "spot"), spot("t", "spot-b")]);
-        assert!(two.contains("one after the other") && !two.contains("add a spot group"), "{two}");
+        assert!(two.contains("one after the other") && !two.contains("add a spot node group"), "{two}");
     }
 }

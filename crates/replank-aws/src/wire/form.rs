@@ -46,6 +46,7 @@ pub(super) fn read(request: &Request<'_>) -> Result<(String, Value), Fault> {
         }
     }
     let action = action
+        .filter(|action| !action.is_empty())
         .ok_or_else(|| Fault::bad("MissingAction", "The request must contain the parameter Action."))?;
     Ok((action, value(root)))
 }
@@ -87,6 +88,14 @@ mod tests {
         let body = format!("Action=A&{}=1", ["a"; 1_000_000].join("."));
         let request = Request { method: "POST", path: "/", query: "", target: None, body: body.as_bytes() };
         assert_eq!(read(&request).map_err(|fault| fault.code), Err("MalformedQueryString".to_owned()));
+    }
+
+    #[test]
+    fn an_operation_without_a_name_is_none() {
+        for body in [&b"Action=&Version=1"[..], b"Version=1"] {
+            let request = Request { method: "POST", path: "/", query: "", target: None, body };
+            assert_eq!(read(&request).map_err(|fault| fault.code), Err("MissingAction".to_owned()));
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) fn read(service: Service, request: &Request<'_>) -> Result<Call, Faul
         Protocol::Query | Protocol::Ec2 => form::read(request)?,
     };
     let input = if service == Service::Sqs && request.target.is_none() {
-        sqs::input(&action, input, request.path)
+        sqs::input(input, request.path)
     } else {
         input
     };

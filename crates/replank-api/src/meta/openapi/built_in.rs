@@ -228,8 +228,7 @@ fn kind_of(path: &str, place: &Place<'_>) -> String {
         _ => ("", ""),
     };
     let known = discovery().resource(group, version, place.plural);
-    assert!(known.is_some(), "{path}");
-    known.map(|one| one.response_kind.kind.clone()).unwrap_or_default()
+    known.unwrap_or_else(|| panic!("{path} is of no resource")).response_kind.kind.clone()
 }
 
 /// The id of an operation, as upstream's installer makes it (apiserver, endpoints/installer.go and openapi.go).

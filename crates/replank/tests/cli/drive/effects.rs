@@ -24,14 +24,11 @@ use super::hand::{Notes, RUN, Script};
 const KINDS: &[Kind] = &[Kind::Node, Kind::Pod, Kind::Deployment, Kind::Other];
 
 /// Carries effects out one after another; what was answered to each.
-fn carried_out(
-    ground: &Ground,
-    next: impl FnMut(&View, usize, Time) -> Option<Effect> + 'static,
-) -> (Vec<Answer>, Proxy) {
+fn carried_out(ground: &Ground, mut script: Script) -> (Vec<Answer>, Proxy) {
     let proxy =
         Proxy::begin(ground.kubeconfig(), &ground.folder, Box::new(|_| Fault::Nothing)).expect("it begins");
     let notes = Notes::default();
-    let end = drive(proxy.kubeconfig(), &mut Script::new(KINDS, next), &notes);
+    let end = drive(proxy.kubeconfig(), &mut script, &notes);
     assert_eq!(end.expect("it ends"), End::Done);
     let lagging = |event: &Event| matches!(event, Event::Lagging { .. });
     assert_eq!(notes.of(|noted| noted.events.iter().filter(|event| lagging(event)).count()), 0);
@@ -41,6 +38,11 @@ fn carried_out(
 fn node(view: &View) -> (NodeTarget, ResourceVersion) {
     let node = view.node(&"node-1".into()).expect("it is there");
     (NodeTarget { name: "node-1".into(), uid: node.meta.uid.clone() }, node.meta.resource_version)
+}
+
+fn is_tainted(view: &View) -> bool {
+    let taints = view.node(&"node-1".into()).map(|node| &node.spec.taints);
+    taints.is_some_and(|all| all.iter().any(|taint| *taint.key == *"node.kubernetes.io/unschedulable"))
 }
 
 fn a_mark(now: Time) -> Mark {
@@ -65,7 +67,7 @@ fn nodes(ground: &Ground) {
     });
     let before = ground.get("/api/v1/nodes/node-1");
     let mut stale = None;
-    let (answers, _) = carried_out(ground, move |view, step, now| {
+    let script = Script::new(KINDS, move |view, step, now| {
         let (node, version) = node(view);
         let effect = match step {
             0 => {
@@ -93,6 +95,9 @@ fn nodes(ground: &Ground) {
         };
         Some(effect.into())
     });
+    // A controller taints a cordoned node a moment later, and takes the taint from one that is not cordoned any more.
+    let script = script.once(|view, step| step != 1 || is_tainted(view));
+    let (answers, _) = carried_out(ground, script);
     assert!(
         matches!(
             &answers[..],
@@ -107,8 +112,10 @@ fn nodes(ground: &Ground) {
         ),
         "{answers:?}"
     );
+    ground.wait("the node has the spec it had", |ground| {
+        ground.get("/api/v1/nodes/node-1")["spec"] == before["spec"]
+    });
     let after = ground.get("/api/v1/nodes/node-1");
-    assert_eq!(before["spec"], after["spec"]);
     for member in ["labels", "annotations"] {
         assert_eq!(before["metadata"][member], after["metadata"][member], "nothing is left");
     }
@@ -116,7 +123,7 @@ fn nodes(ground: &Ground) {
 
 fn objects(ground: &Ground) {
     let mut old = None;
-    let (answers, _) = carried_out(ground, move |view, step, _| {
+    let script = Script::new(KINDS, move |view, step, _| {
         let create = |data| Object::from_json(record(data)).ok();
         let version = |object: &Object| object.meta().resource_version;
         let effect = match step {
@@ -149,6 +156,7 @@ fn objects(ground: &Ground) {
         };
         Some(effect.into())
     });
+    let (answers, _) = carried_out(ground, script);
     let conflict = |answer: &Answer| matches!(answer, Answer::Refused(Refusal::Conflict { .. }));
     let done = |answer: &Answer| *answer == Answer::Done;
     let is_so = [done as fn(&Answer) -> bool, conflict, done, conflict, conflict, done];
@@ -166,7 +174,7 @@ fn workloads(ground: &Ground) {
         items.iter().map(|pod| pod["metadata"]["uid"].to_string()).collect::<Vec<_>>()
     };
     let before = uids(ground);
-    let (answers, proxy) = carried_out(ground, |view, step, now| {
+    let script = Script::new(KINDS, |view, step, now| {
         let key = Key::new("default", "web");
         let deployment = view.deployments.by_key(&key)?;
         let (kind, uid) = (Restartable::Deployment, deployment.meta.uid.clone());
@@ -199,6 +207,7 @@ fn workloads(ground: &Ground) {
         };
         Some(effect)
     });
+    let (answers, proxy) = carried_out(ground, script);
     let no_cloud = |answer: &Answer| matches!(answer, Answer::Refused(Refusal::Failed { code: 501, message }) if message.contains("no cloud is connected"));
     assert!(
         matches!(

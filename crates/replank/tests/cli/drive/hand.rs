@@ -148,11 +148,14 @@ impl Engine for Drainer {
 
 /// What the next effect is to be, of what is seen; nothing once all are sent.
 type Next = Box<dyn FnMut(&View, usize, Time) -> Option<Effect>>;
+/// Whether what is seen is ready for the next effect.
+type Ready = fn(&View, usize) -> bool;
 
 /// An engine that sends one effect after another, and is done when the last one is answered.
 pub(super) struct Script {
     view: View,
     next: Next,
+    is_ready: Ready,
     sent: usize,
     is_open: bool,
     kinds: &'static [Kind],
@@ -163,7 +166,13 @@ impl Script {
         kinds: &'static [Kind],
         next: impl FnMut(&View, usize, Time) -> Option<Effect> + 'static,
     ) -> Self {
-        Self { view: View::default(), next: Box::new(next), sent: 0, is_open: false, kinds }
+        let (next, is_ready): (Next, Ready) = (Box::new(next), |_, _| true);
+        Self { view: View::default(), next, is_ready, sent: 0, is_open: false, kinds }
+    }
+
+    /// One that sends an effect only once what others write before it is seen: it would be a conflict otherwise.
+    pub(super) fn once(self, is_ready: Ready) -> Self {
+        Self { is_ready, ..self }
     }
 }
 
@@ -177,7 +186,7 @@ impl Engine for Script {
     }
 
     fn decide(&mut self, now: Time) -> Decision {
-        if self.is_open {
+        if self.is_open || !(self.is_ready)(&self.view, self.sent) {
             return Decision::default();
         }
         let Some(effect) = (self.next)(&self.view, self.sent, now) else {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
+use replank_model::labels::Labels;
 use replank_model::object::Object;
 use replank_model::object::cloud::{NodeGroup, NodeShape};
 use replank_model::object::condition::{Condition, ConditionStatus};
@@ -26,7 +27,7 @@ pub struct Places {
 }
 
 /// Answers by kind of pod: pods of one spec and one set of labels get one answer.
-pub type Known = BTreeMap<(usize, Namespace, Text), Option<Text>>;
+pub type Known = BTreeMap<(usize, Namespace, Labels), Option<Text>>;
 
 impl Places {
     /// Groups as the view has them.
@@ -133,9 +134,7 @@ impl Places {
     /// Why a pod has no place; `None` if it has one. Asked once for each kind of pod.
     pub fn obstacle_of_kind(&mut self, known: &mut Known, pod: &Arc<Pod>) -> Option<Text> {
         let spec: *const PodSpec = Arc::as_ptr(&pod.spec);
-        let labels: Vec<String> =
-            pod.meta.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let kind = (spec as usize, pod.meta.namespace.clone(), Text::from(labels.join(",")));
+        let kind = (spec as usize, pod.meta.namespace.clone(), pod.meta.labels.clone());
         known.entry(kind).or_insert_with(|| self.obstacle(pod)).clone()
     }
 

@@ -51,12 +51,12 @@ pub(crate) fn is_spot(node: &Node) -> bool {
 #[must_use]
 pub(super) fn says_spot(key: &str, value: &str) -> bool {
     let segment = key.rsplit('/').next().unwrap_or(key);
-    let letters: String = segment.chars().filter(char::is_ascii_alphanumeric).collect();
-    let letters = letters.to_ascii_lowercase();
-    let value = value.to_ascii_lowercase();
-    CUSTOMARY.contains(&&*letters)
-        && (SPOT_VALUES.contains(&&*value)
-            || (!letters.contains("lifecycle") && !letters.contains("type") && YES_VALUES.contains(&&*value)))
+    let letters =
+        || segment.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+    let Some(word) = CUSTOMARY.iter().find(|word| letters().eq(word.bytes())) else { return false };
+    let is_one_of = |values: &[&str]| values.iter().any(|one| one.eq_ignore_ascii_case(value));
+    is_one_of(&SPOT_VALUES)
+        || (!word.contains("lifecycle") && !word.contains("type") && is_one_of(&YES_VALUES))
 }
 
 /// Who adds and takes away nodes of a group.

@@ -139,27 +139,30 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         others: &[Candidate<'a>],
         outcome: &Outcome<R>,
     ) -> Result<Amiss<R>, Failed> {
-        let by_itself = self.by_itself(outcome)?;
         let worst = |all: &Found<R>, key: &(R, ObjectName)| {
             all.get(key).and_then(|severities| severities.iter().min().copied())
         };
         let known = |key: &(R, ObjectName)| {
-            let then = by_itself.as_ref().and_then(|one| worst(&one.found, key));
             let with = self.with_accepted.as_ref().and_then(|all| worst(all, key));
-            worst(&self.before, key).into_iter().chain(then).chain(with).min()
+            worst(&self.before, key).into_iter().chain(with).min()
         };
         let come = outcome.found.iter().filter_map(|(key, severities)| {
             let now = *severities.iter().min()?;
             known(key).is_none_or(|known| now < known).then(|| (key.clone(), now))
         });
-        let placeless = by_itself.as_ref().map(|one| &one.pending);
-        let waits = |pod: &&Key| placeless.is_none_or(|placeless| !placeless.contains(*pod));
+        let mut come: Vec<_> = come.collect();
+        let mut pending = None;
+        // What has come by itself is not the changes' work: only where something has come is that looked at, as it takes another copy.
+        if !come.is_empty() || !outcome.pending.is_empty() {
+            let by_itself = self.by_itself(outcome)?;
+            let by_itself = by_itself.as_deref();
+            come.retain(|(key, now)| {
+                by_itself.and_then(|one| worst(&one.found, key)).is_none_or(|then| *now < then)
+            });
+            pending = by_itself.and_then(|one| outcome.pending.difference(&one.pending).next().cloned());
+        }
         let left = batch.iter().filter(|one| !self.is_gone(batch, others, **one, outcome));
-        Ok(Amiss {
-            left: left.map(|one| one.finding).collect(),
-            come: come.collect(),
-            pending: by_itself.as_ref().and_then(|_| outcome.pending.iter().find(waits).cloned()),
-        })
+        Ok(Amiss { left: left.map(|one| one.finding).collect(), come, pending })
     }
 
     /// What is found with the changes that are proved, and no other.

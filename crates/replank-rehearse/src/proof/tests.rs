@@ -92,6 +92,25 @@ fn a_change_that_mends_and_breaks_nothing_is_proved() {
     assert_eq!(verdicts(&ground, &Remedy::edit(scaled(2)).then(budget("25%"))), [Verdict::Proved]);
 }
 
+/// What comes by itself is looked at where something has come, and not before: a copy of a large cluster takes time.
+#[test]
+fn a_copy_without_changes_is_made_only_where_something_has_come() {
+    let looks = |remedy: &Remedy| {
+        let ground = ground(1);
+        let count = std::cell::Cell::new(0);
+        let find = |ground: &Ground| {
+            count.set(count.get() + 1);
+            find(ground, remedy)
+        };
+        let findings = find(&ground);
+        prove(&ground, &findings, &find, None, Trials(20));
+        count.get() - 1
+    };
+    assert_eq!(looks(&Remedy::edit(scaled(2)).then(budget("25%"))), 1);
+    assert_eq!(looks(&Remedy::edit(scaled(2))), 2);
+    assert_eq!(looks(&Remedy::edit(scaled(6)).then(budget("25%"))), 2);
+}
+
 #[test]
 fn a_change_that_brings_something_as_bad_is_not() {
     let told = verdicts(&ground(1), &Remedy::edit(scaled(2)));

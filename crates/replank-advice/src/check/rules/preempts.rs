@@ -22,13 +22,16 @@ use super::super::survey::{Subject, Survey};
 const NAMED_MAX: usize = 5;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let movers = movers(survey);
+    let mut movers = movers(survey);
+    let highest = movers.iter().map(|subject| priority(&subject.pod)).max();
     let lowest =
         survey.view.pods.unordered().filter(|(_, pod)| pod.is_active()).map(|(_, pod)| priority(pod)).min();
     // Where all are equal, nobody gives way to anybody.
-    if movers.first().is_none_or(|first| lowest.is_none_or(|lowest| priority(&first.pod) <= lowest)) {
+    if highest.is_none_or(|highest| lowest.is_none_or(|lowest| highest <= lowest)) {
         return Vec::new();
     }
+    // As the scheduler's queue has them.
+    movers.sort_by_key(|subject| (Reverse(priority(&subject.pod)), subject.pod.meta.key()));
     let nothing = Target::default();
     let target = survey.plan.map_or(&nothing, |plan| &plan.target);
     let groups = survey.groups_renewed();
@@ -48,7 +51,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     gone.into_iter().map(|(object, (victims, violations))| finding(object, &victims, violations)).collect()
 }
 
-/// What moves, as the scheduler's queue has it.
+/// What moves, in no order.
 fn movers<'s>(survey: &'s Survey<'_>) -> Vec<&'s Subject> {
     let moves = |subject: &&Subject| match subject.fate {
         Fate::Plain(otherwise) | Fate::Batch { otherwise, .. } => {
@@ -61,9 +64,7 @@ fn movers<'s>(survey: &'s Survey<'_>) -> Vec<&'s Subject> {
         let node = subject.pod.node.as_ref().and_then(|name| survey.view.node(name));
         node.is_some_and(|node| survey.group_of(node).is_some() || !Provisioner::of(node).keeps_its_nodes())
     };
-    let mut movers: Vec<&Subject> = survey.subjects.iter().filter(moves).filter(is_replaced).collect();
-    movers.sort_by_key(|subject| (Reverse(priority(&subject.pod)), subject.pod.meta.key()));
-    movers
+    survey.subjects.iter().filter(moves).filter(is_replaced).collect()
 }
 
 fn priority(pod: &Pod) -> i32 {

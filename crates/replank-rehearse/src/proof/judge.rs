@@ -174,7 +174,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
         self.with_accepted = make(self.ground, &ways, self.find).ok().map(|outcome| outcome.found);
     }
 
-    /// Nothing can be told of a cluster that does not come to rest.
+    /// Nothing more can be told of a cluster that does not come to rest.
     fn give_up(&mut self, batch: Vec<Candidate<'a>>) -> Verdicts<'a> {
         (self.trials, self.runs_away) = (0, true);
         self.try_all(batch)

@@ -3,8 +3,8 @@
 //! A way is proved if the API server takes its changes, its finding is gone or weaker, no other finding of equal or greater weight has come,
 //! and every pod has a place that had one. Where something stops a roll, the roll is rehearsed on the copy too.
 //!
-//! Ways that touch different objects are tried together, so that most reports take two copies: one with the changes and one without, since some
-//! things come and go by themselves. Only where something is amiss are they tried in halves, and at last one by one.
+//! Ways that touch different objects are tried together, so that most reports take one copy. Where something has come, another copy without the
+//! changes tells what has come by itself. Only where something is amiss are they tried in halves, and at last one by one.
 
 mod batch;
 mod change;

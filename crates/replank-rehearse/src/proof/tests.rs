@@ -112,6 +112,33 @@ fn a_copy_without_changes_is_made_only_where_something_has_come() {
 }
 
 #[test]
+fn what_comes_by_itself_is_not_held_against_a_change() {
+    let ground = ground(1);
+    let remedy = Remedy::edit(scaled(2)).then(budget("25%"));
+    let find = |later: &Ground| {
+        let mut found = find(later, &remedy);
+        if later.now > ground.now {
+            found.push(finding("late", Severity::Warning, Remedy::default()));
+        }
+        found
+    };
+    let findings = find(&ground);
+    assert_eq!(prove(&ground, &findings, &find, None, Trials(20)).remove(0).ways, [Verdict::Proved]);
+}
+
+#[test]
+fn pods_that_had_no_place_before_are_not_held_against_a_change() {
+    let ground = ground(6);
+    assert!(ground.view.pods.unordered().any(|(_, pod)| pod.node.is_none()));
+    let find = |ground: &Ground| match ground.view.pod_disruption_budgets.len() {
+        0 => vec![finding("free", Severity::Warning, Remedy::edit(budget("25%")))],
+        _ => Vec::new(),
+    };
+    let findings = find(&ground);
+    assert_eq!(prove(&ground, &findings, &find, None, Trials(20)).remove(0).ways, [Verdict::Proved]);
+}
+
+#[test]
 fn a_change_that_brings_something_as_bad_is_not() {
     let told = verdicts(&ground(1), &Remedy::edit(scaled(2)));
     assert_eq!(why(&told[0]), "with it, there would be another finding (warning) about Deployment shop/web");

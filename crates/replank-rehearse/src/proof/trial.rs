@@ -29,7 +29,7 @@ pub(super) struct Outcome<R> {
 pub(super) enum Failed {
     /// One way is refused: which, and with what words.
     Refused(usize, String),
-    /// Something makes or changes objects without end, whatever is tried.
+    /// Something makes or changes objects without end.
     RunsAway,
 }
 

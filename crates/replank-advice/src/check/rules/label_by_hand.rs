@@ -23,11 +23,11 @@ struct Use<'a> {
 }
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let mut uses: BTreeMap<Text, Use<'_>> = BTreeMap::new();
     let by_group = labels_by_hand(survey.view, &survey.options.group_by);
     if by_group.is_empty() {
         return Vec::new();
     }
+    let mut uses: BTreeMap<Text, Use<'_>> = BTreeMap::new();
     for subject in &survey.subjects {
         let node = subject.pod.node.as_ref().and_then(|name| survey.view.node(name));
         let Some(group) = node.and_then(|node| survey.group_of(node)) else { continue };

@@ -4,6 +4,7 @@ use replank_judge::{Fault, Proxy};
 use replank_live::drive::Event;
 use replank_model::object::cloud::GroupId;
 use replank_model::object::meta::{Key, ResourceVersion};
+use replank_model::object::node::TAINT_UNSCHEDULABLE;
 use replank_model::object::{Kind, Object};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -42,7 +43,7 @@ fn node(view: &View) -> (NodeTarget, ResourceVersion) {
 
 fn is_tainted(view: &View) -> bool {
     let taints = view.node(&"node-1".into()).map(|node| &node.spec.taints);
-    taints.is_some_and(|all| all.iter().any(|taint| *taint.key == *"node.kubernetes.io/unschedulable"))
+    taints.is_some_and(|all| all.iter().any(|taint| *taint.key == *TAINT_UNSCHEDULABLE))
 }
 
 fn a_mark(now: Time) -> Mark {
@@ -95,7 +96,7 @@ fn nodes(ground: &Ground) {
         };
         Some(effect.into())
     });
-    // A controller taints a cordoned node a moment later, and takes the taint from one that is not cordoned any more.
+    // A controller taints a cordoned node a moment later.
     let script = script.once(|view, step| step != 1 || is_tainted(view));
     let (answers, _) = carried_out(ground, script);
     assert!(
@@ -112,6 +113,7 @@ fn nodes(ground: &Ground) {
         ),
         "{answers:?}"
     );
+    // The taint is taken away a moment later, too.
     ground.wait("the node has the spec it had", |ground| {
         ground.get("/api/v1/nodes/node-1")["spec"] == before["spec"]
     });

@@ -151,11 +151,15 @@ type Next = Box<dyn FnMut(&View, usize, Time) -> Option<Effect>>;
 /// Whether what is seen is ready for the next effect.
 type Ready = fn(&View, usize) -> bool;
 
+/// What others write is there in a second. A test that waits as long as this has failed.
+const READY_WITHIN: Span = Span::from_minutes(2);
+
 /// An engine that sends one effect after another, and is done when the last one is answered.
 pub(super) struct Script {
     view: View,
     next: Next,
     is_ready: Ready,
+    waits_since: Option<Time>,
     sent: usize,
     is_open: bool,
     kinds: &'static [Kind],
@@ -167,7 +171,7 @@ impl Script {
         next: impl FnMut(&View, usize, Time) -> Option<Effect> + 'static,
     ) -> Self {
         let (next, is_ready): (Next, Ready) = (Box::new(next), |_, _| true);
-        Self { view: View::default(), next, is_ready, sent: 0, is_open: false, kinds }
+        Self { view: View::default(), next, is_ready, waits_since: None, sent: 0, is_open: false, kinds }
     }
 
     /// One that sends an effect only once what others write before it is seen: it would be a conflict otherwise.
@@ -186,9 +190,15 @@ impl Engine for Script {
     }
 
     fn decide(&mut self, now: Time) -> Decision {
-        if self.is_open || !(self.is_ready)(&self.view, self.sent) {
+        if self.is_open {
             return Decision::default();
         }
+        if !(self.is_ready)(&self.view, self.sent) {
+            let since = *self.waits_since.get_or_insert(now);
+            assert!(now < since + READY_WITHIN, "what effect {} waits for does not come", self.sent);
+            return Decision { wake_at: Some(now + Span::from_secs(1)), ..Decision::default() };
+        }
+        self.waits_since = None;
         let Some(effect) = (self.next)(&self.view, self.sent, now) else {
             return Decision { end: Some(End::Done), ..Decision::default() };
         };

@@ -104,7 +104,7 @@ pub(crate) fn write(runs: &[SeedRun], worst: u64, out: &mut Markup) {
         })
         .collect();
     out.raw("<details class=\"named\"><summary>");
-    out.text(&format!("The worst {} of them, one by one", grouped(rows.len())));
+    out.text(&format!("The {} worst, one by one", grouped(rows.len())));
     out.raw("</summary>");
     let head = [
         "Seed ",

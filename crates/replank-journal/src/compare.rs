@@ -196,7 +196,7 @@ impl fmt::Display for Difference {
                 write!(f, "node {node}: {one} pods of {of}, then {other}")
             }
             Self::Order { place, nodes: [one, other] } => {
-                write!(f, "the order of nodes: {one} is number {place}, then {other}")
+                write!(f, "the order of nodes: number {place} is {one} in the first, {other} in the second")
             }
             Self::Refused { refused: [one, other] } => {
                 write!(f, "evictions that budgets refused: {one}, then {other}")

@@ -184,4 +184,5 @@ fn two_runs_differ_in_what_they_did_and_in_time_beyond_the_tolerance() {
     other.nodes.reverse();
     let order = differences([&rehearsed, &other], 0.05).differences;
     assert_eq!(order, [Difference::Order { place: 1, nodes: ["one".into(), "two".into()] }]);
+    assert_eq!(order[0].to_string(), "the order of nodes: number 1 is one in the first, two in the second");
 }

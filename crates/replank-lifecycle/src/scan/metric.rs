@@ -11,11 +11,21 @@ use crate::source::Place;
 
 const METRIC: &str = "apiserver_requested_deprecated_apis";
 
-/// Whether a text is in the form of Prometheus, with this metric.
+/// Whether a text is in the form of Prometheus. A server that nobody has asked for a deprecated version has no line of this metric.
 pub(super) fn is_metrics(text: &str) -> bool {
-    let head = text.trim_start().as_bytes();
-    (head.starts_with(b"# HELP") || head.starts_with(b"# TYPE") || head.starts_with(METRIC.as_bytes()))
-        && text.lines().any(|line| line.starts_with(METRIC))
+    let head = text.trim_start();
+    let is_described = head.starts_with("# HELP ") || head.starts_with("# TYPE ");
+    let first = text.lines().find(|line| !line.is_empty() && !line.starts_with('#'));
+    head.starts_with(METRIC) || is_described && first.is_some_and(is_sample)
+}
+
+/// Whether a line is a name, labels in braces or none, and a number. A member of YAML (`replicas: 3`) has a colon at the end of its name.
+fn is_sample(line: &str) -> bool {
+    let name = line.split(['{', ' ']).next().unwrap_or_default();
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':'));
+    let values = line.rsplit_once('}').map_or(&line[name.len()..], |(_, values)| values);
+    let value = values.split_whitespace().next().unwrap_or_default();
+    !name.is_empty() && is_name && !name.ends_with(':') && value.parse::<f64>().is_ok()
 }
 
 pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, text: &str) {
@@ -83,6 +93,21 @@ fn sample(rest: &str) -> Option<(Vec<(&str, String)>, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metrics_are_known_without_this_one_and_manifests_are_none() {
+        assert!(is_metrics("# HELP up Whether it is up.\n# TYPE up gauge\nup 1\n"));
+        assert!(is_metrics("# TYPE a:b counter\n\na:b{path=\"/x y\",code=\"200\"} 1.5e+06 1700000000\n"));
+        assert!(is_metrics("# TYPE a gauge\na NaN\n"));
+        assert!(is_metrics("apiserver_requested_deprecated_apis{group=\"batch\"} 1\n"));
+        for manifest in
+            ["replicas: 3\n", "apiVersion: v1\nkind: Pod\n", "a:\n- 1\n", "{a: 1}\n", "---\na: 1\n"]
+        {
+            assert!(!is_metrics(&format!("# TYPE of a manifest\n{manifest}")), "{manifest}");
+            assert!(!is_metrics(manifest), "{manifest}");
+        }
+        assert!(!is_metrics("up 1\n"));
+    }
 
     #[test]
     fn labels_may_hold_anything_in_quotes() {

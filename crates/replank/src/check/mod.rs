@@ -25,7 +25,7 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use replank_advice::check;
+use replank_advice::check::{self, Rule};
 use replank_core::nodes_to_replace;
 use replank_core::scale;
 use replank_facts::coverage::Question;
@@ -229,6 +229,19 @@ fn text(checked: &Checked, all: bool, look: Look) -> String {
 
 /// What is asked for besides.
 fn besides(args: &CheckArgs, printer: &mut Printer) -> Result<Besides, Failure> {
+    // Nothing would be found, and that would look as if all were well.
+    let needs = [
+        (Rule::TerminationSetup, args.aws.is_some(), "--aws DIR"),
+        (Rule::ManagedUpdate, args.managed_update, "--managed-update"),
+    ];
+    for (rule, is_there, flag) in needs {
+        if !is_there && args.gate.only.contains(&rule) {
+            let said = format!("the rule {} is not checked without {flag}", rule.id());
+            return Err(
+                Failure::usage_message(said).next(format!("pass {flag}, or leave the rule out of --only"))
+            );
+        }
+    }
     let bad_images = args.bad_images.as_deref().map(bad_images).transpose()?;
     let account = args.aws.as_deref().map(|path| account::read(path, printer)).transpose()?.map(Arc::new);
     let releases = args.image_releases.as_deref().map(releases).transpose()?;

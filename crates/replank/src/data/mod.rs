@@ -22,9 +22,9 @@ pub(crate) struct DataArgs {
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
     output: AnswerFormat,
 
-    /// Which table, as JSON.
-    #[arg(long, value_enum, value_name = "TABLE", default_value_t = DataTable::Lifecycle)]
-    table: DataTable,
+    /// Which table, with -o json. By default lifecycle.
+    #[arg(long, value_enum, value_name = "TABLE")]
+    table: Option<DataTable>,
 }
 
 /// What is built in.
@@ -41,8 +41,13 @@ enum DataTable {
 /// Prints it.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// Where it cannot be written, or the overview of one table is asked for.
 pub(crate) fn run(args: &DataArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    if args.output == AnswerFormat::Text && args.table.is_some() {
+        return Err(
+            Failure::usage_message("the overview is of all tables").next("pass -o json, or omit --table")
+        );
+    }
     let table = Table::embedded();
     let text = match args.output {
         AnswerFormat::Text => {
@@ -51,7 +56,7 @@ pub(crate) fn run(args: &DataArgs, printer: &mut Printer) -> Result<Exit, Failur
             page.into_text()
         }
         AnswerFormat::Json => {
-            let rows: Vec<Value> = match args.table {
+            let rows: Vec<Value> = match args.table.unwrap_or(DataTable::Lifecycle) {
                 DataTable::Lifecycle => table.rows().iter().map(row).collect(),
                 DataTable::Calendar => Calendar::embedded().rows().map(version).collect(),
                 DataTable::Images => Releases::embedded().rows().iter().map(|row| json!(row)).collect(),

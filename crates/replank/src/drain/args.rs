@@ -132,11 +132,11 @@ pub(crate) struct DrainArgs {
     #[arg(long, value_name = "NODES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) parallel: u32,
 
-    /// How long batch pods (of Jobs and Workflows, and such as say so) are waited for, from the cordon on, before they are evicted.
+    /// How long batch pods (of Jobs and Workflows, and those declared as batch) are waited for, from the cordon on, before they are evicted.
     #[arg(long, value_name = "SPAN", value_parser = limit)]
     pub(crate) wait_batch: Option<Span>,
 
-    /// What to do with workloads of one replica, and such as no budget lets go: evict them, or start the successor first (a rolling restart of the Deployment).
+    /// What to do with workloads of one replica, and those whose budget never allows an eviction: evict them, or start the successor first (a rolling restart of the Deployment).
     #[arg(long, value_enum, value_name = "HOW", default_value_t = SingletonsArg::Evict)]
     pub(crate) singletons: SingletonsArg,
 

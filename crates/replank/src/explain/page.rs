@@ -62,7 +62,7 @@ impl Section {
                 page.verbatim(indent + 2, lines.trim_end_matches("```"), Tone::Note);
                 continue;
             }
-            let plain = paragraph.replace(['`', '*'], "");
+            let plain = without_links(&paragraph.replace(['`', '*'], ""));
             if plain.starts_with("- ") {
                 for item in plain.split("\n- ") {
                     let item = item.trim_start_matches("- ").replace('\n', " ").replace("   ", " ");
@@ -71,6 +71,55 @@ impl Section {
             } else {
                 page.wrapped(indent, &plain.replace('\n', " "), Tone::Plain);
             }
+        }
+    }
+}
+
+/// Links in words: a page beside this one is in docs, and a heading of this one is a finding's name.
+fn without_links(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, words, target, after)) = link(rest) {
+        let file = target.split('#').next().unwrap_or_default();
+        let place = if target.contains("://") { target.to_owned() } else { format!("docs/{file}") };
+        out.push_str(before);
+        out.push_str(&match file {
+            "" => words.to_owned(),
+            file if file == words => place,
+            _ => format!("{words} ({place})"),
+        });
+        rest = after;
+    }
+    out + rest
+}
+
+/// The first link: what is before it, its words, where it leads, and what is behind it.
+fn link(text: &str) -> Option<(&str, &str, &str, &str)> {
+    let (before, rest) = text.split_once("](")?;
+    let (target, after) = rest.split_once(')')?;
+    let (before, words) = before.rsplit_once('[')?;
+    Some((before, words, target, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_words_and_files() {
+        for (markdown, text) in [
+            ("none [here] (or there)", "none [here] (or there)"),
+            (
+                "[batch.md](batch.md#who) has it, and so has [the API](hpa.md).",
+                "docs/batch.md has it, and so has the API (docs/hpa.md).",
+            ),
+            ("as [local-storage](#local-storage) says", "as local-storage says"),
+            ("[krew](https://krew.sigs.k8s.io)", "krew (https://krew.sigs.k8s.io)"),
+        ] {
+            assert_eq!(without_links(markdown), text);
+        }
+        for section in sections() {
+            assert!(!section.text().contains("]("), "{}", section.id);
         }
     }
 }

@@ -68,7 +68,7 @@ fn text(tales: [&Tale; 2], compared: &Comparison, look: Look) -> String {
     }
     page.wrapped(
         2,
-        &format!("{} in both{}", count(compared.nodes, "node"), apart(compared.took)),
+        &format!("{} with evicted pods in both{}", count(compared.nodes, "node"), apart(compared.took)),
         Tone::Faint,
     );
     if !compared.differences.is_empty() {
@@ -82,7 +82,7 @@ fn text(tales: [&Tale; 2], compared: &Comparison, look: Look) -> String {
 
 /// `; the second took 1.3 % longer`
 fn apart([first, second]: [Span; 2]) -> String {
-    if first <= Span::ZERO {
+    if first <= Span::ZERO || first == second {
         return String::new();
     }
     let percent = (second.as_secs_f64() / first.as_secs_f64() - 1.0) * 100.0;

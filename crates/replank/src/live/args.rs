@@ -8,7 +8,7 @@ use replank_model::text::Namespace;
 /// A live cluster, as kubectl would find it.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LiveArgs {
-    /// Reads the cluster of this kubeconfig context. Without SNAPSHOT, the cluster of the current context is read.
+    /// The cluster of this kubeconfig context. By default that of the current context.
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 

@@ -139,6 +139,20 @@ fn a_rehearsal_has_the_findings_of_an_account() {
 }
 
 #[test]
+fn a_rule_that_needs_more_than_the_cluster_is_not_passed_over() {
+    let cluster = format!("{TERMINATION}/cluster.yaml");
+    for (rule, flag) in [("termination-setup", "--aws DIR"), ("managed-update", "--managed-update")] {
+        let ran = replank(&["check", &cluster, "--only", &format!("no-room,{rule}")]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+        assert!(
+            ran.stderr.contains(&format!("the rule {rule} is not checked without {flag}")),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
 fn an_account_put_right_has_no_finding_and_each_fault_of_the_queue_one() {
     let check = |aws: &str| {
         let cluster = format!("{TERMINATION}/corrected/cluster.yaml");

@@ -166,7 +166,7 @@ pub(super) fn answer(
         printer.story(&format!(
             "Job {name}: {} of {} each. Pipe this into kubectl apply -f -; the same command with --apply waits for it and prints the report",
             count(usize::try_from(number).unwrap_or(usize::MAX), "part"),
-            count(usize::try_from(own.seeds_per_part).unwrap_or(usize::MAX), "seed")
+            count(usize::try_from(own.seeds_per_part.min(seeds)).unwrap_or(usize::MAX), "seed")
         ));
         return Ok(Exit::Passes);
     };

@@ -64,7 +64,7 @@ fn scheduled(result: &RehearsalResult) -> String {
     if result.starts.is_empty() {
         return String::new();
     }
-    let mut text = "\nScheduled runs that may land on the nodes:\n\n| run | schedule | next, UTC | during the roll |\n|---|---|---|---|\n".to_owned();
+    let mut text = "\nScheduled runs that may land on the nodes:\n\n| run | schedule | next | during the roll |\n|---|---|---|---|\n".to_owned();
     for entry in result.starts.iter().take(ROWS_MAX) {
         let next = entry.next.map_or("never".to_owned(), |at| at.to_string());
         let held = starts::held(entry).map_or(String::new(), |held| format!(", **{held}**"));

@@ -29,7 +29,7 @@ fn surge(plan: &Plan) -> Option<String> {
     };
     Some(format!(
         "{refuse}Each group's size is recorded on the group; new nodes are launched{into}, {}{kept}.",
-        surge_in_words(&plan.budget.surge)
+        surge_in_words(plan)
     ))
 }
 
@@ -55,10 +55,11 @@ fn cordon(plan: &Plan) -> Option<String> {
     ))
 }
 
-fn surge_in_words(surge: &Surge) -> String {
-    match surge {
+fn surge_in_words(plan: &Plan) -> String {
+    let whose = if plan.target.group.is_some() { "in the groups together" } else { "in each group" };
+    match &plan.budget.surge {
         Surge::PerZone => "up to one more than before for each of its zones".to_owned(),
-        Surge::Nodes(value) => format!("up to {value} more than before"),
+        Surge::Nodes(value) => format!("up to {value} more than before {whose}"),
     }
 }
 
@@ -208,12 +209,10 @@ pub(super) fn stop(plan: &Plan) -> String {
             more_than(&health)
         )
     });
-    let version = env!("CARGO_PKG_VERSION");
     format!(
-        "Replank {version} rehearses: commands that run a plan, and pause, resume, cancel or undo it, are not in this version. In a rehearsal a script does the same (docs/script.md).\n\n\
-         - **pause**: no further node is started; started nodes are finished or wait. **resume** continues.\n\
-         - **cancel**: no further node is started, queued nodes are uncordoned, bounds are restored.\n\
-         - **undo**: see below.\n\
+        "- **pause** (`replank roll pause`): no further node is started; started nodes are finished or wait. **resume** (`replank roll resume`) continues.\n\
+         - **cancel** (`replank roll cancel`): no further node is started, queued nodes are uncordoned, bounds are restored.\n\
+         - **undo** (`replank roll undo`): see below.\n\
          - By itself the run {itself}: when there is no progress for {}, or after {} in total{unwell}.\n\
          - A pod that has not terminated {} after its grace period {stuck}.\n",
         span(plan.progress_deadline),

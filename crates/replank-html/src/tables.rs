@@ -46,7 +46,7 @@ pub(crate) fn waits(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     if rehearsal.waits.is_empty() {
         return;
     }
-    page::section("waits", "Waited for", "what took the time, the longest first", out);
+    page::section("waits", "Waited for", "what took the time, the longest total first", out);
     let rows: Vec<Vec<String>> = rehearsal
         .waits
         .iter()
@@ -55,7 +55,7 @@ pub(crate) fn waits(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
             vec![millis(wait.waited_ms), axis.since(wait.since), wait.what.clone(), axis.told(&wait.reason)]
         })
         .collect();
-    table("Waits", &["Waited ", "From ", "What", "Reason"], &rows, out);
+    table("Waits", &["In total ", "First from ", "What", "Last reason"], &rows, out);
     more(rehearsal.waits.len(), WAITS_MAX, "wait", out);
     page::end_section(out);
 }

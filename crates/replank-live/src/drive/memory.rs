@@ -17,7 +17,7 @@ const ON_A_NODE: usize = 30;
 /// What is to be held in 300 MB.
 const WANTED: (usize, usize) = (150_000, 300 << 20);
 /// Pods that are read, unless `REPLANK_PODS` says otherwise.
-const PODS: usize = 8_000;
+const PODS: usize = 12_000;
 /// Objects in a page of a list.
 const PAGE: usize = 500;
 
@@ -106,10 +106,10 @@ fn page(reader: &mut Reader, pods: std::ops::Range<usize>, raw: &mut usize) -> V
     items.into_iter().map(|item| reader.object(&source(), item)).collect()
 }
 
-/// Bytes of this process that are in memory.
+/// Bytes of this process that are in memory. `VmRSS` of /proc/self/status is inaccurate (proc(5)), and this is not.
 fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it is there");
+    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux has it since 4.14");
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:")).expect("it is there");
     line.split_whitespace().next().and_then(|text| text.parse::<usize>().ok()).expect("a number") << 10
 }
 

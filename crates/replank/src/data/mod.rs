@@ -41,11 +41,11 @@ enum DataTable {
 /// Prints it.
 ///
 /// # Errors
-/// Where it cannot be written, or the overview of one table is asked for.
+/// Where it cannot be written, or a table is named without -o json.
 pub(crate) fn run(args: &DataArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     if args.output == AnswerFormat::Text && args.table.is_some() {
         return Err(
-            Failure::usage_message("the overview is of all tables").next("pass -o json, or omit --table")
+            Failure::usage_message("--table selects a table of -o json").next("add -o json, or omit --table")
         );
     }
     let table = Table::embedded();
